@@ -1,0 +1,1 @@
+"""Element types, names and scalar operators: what every layer above shares."""

@@ -1,0 +1,1 @@
+"""Loop IR to target languages: LLVM text, C and its dialects."""

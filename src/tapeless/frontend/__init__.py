@@ -1,0 +1,1 @@
+"""Python source to Core: staged evaluation of the syntax tree."""

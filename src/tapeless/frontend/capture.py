@@ -1,0 +1,172 @@
+"""The syntax tree of a function: found by code positions, checked against its code object."""
+
+from __future__ import annotations
+
+import ast
+import functools
+import inspect
+import linecache
+import types
+from dataclasses import dataclass
+
+from tapeless.core.names import Loc
+from tapeless.errors import SourceError
+
+FunctionNode = ast.FunctionDef | ast.Lambda
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Source:
+    """A function's syntax tree with the file it stands in."""
+
+    node: FunctionNode
+    file: str
+    name: str
+
+    def loc(self, node: ast.AST) -> Loc:
+        return Loc(
+            self.file,
+            getattr(node, "lineno", self.node.lineno),
+            getattr(node, "col_offset", 0),
+            getattr(node, "end_lineno", 0) or 0,
+            getattr(node, "end_col_offset", 0) or 0,
+            self.name,
+        )
+
+    @property
+    def text(self) -> str:
+        """The source as the compiler sees it: comments and layout gone."""
+        return ast.unparse(self.node)
+
+
+@functools.lru_cache(maxsize=256)
+def _parsed(text: str, file: str) -> ast.Module:
+    return ast.parse(text, file)
+
+
+def _file_text(code: types.CodeType) -> str:
+    linecache.checkcache(code.co_filename)
+    lines = linecache.getlines(code.co_filename)
+    if not lines:
+        try:
+            lines = inspect.getsourcelines(code)[0]
+        except (OSError, TypeError):
+            lines = []
+    if not lines:
+        raise SourceError(
+            f"no source for '{code.co_name}': it was defined in {code.co_filename!r}",
+            remedy="put the function in a file or a notebook cell, or register its text with"
+            " linecache before calling exec",
+        )
+    return "".join(lines)
+
+
+def _candidates(module: ast.Module, code: types.CodeType) -> list[FunctionNode]:
+    """Function nodes that may have made `code`, by name and first line."""
+    out: list[FunctionNode] = []
+    for node in ast.walk(module):
+        if isinstance(node, ast.Lambda):
+            if code.co_name == "<lambda>" and node.lineno <= code.co_firstlineno <= (
+                node.end_lineno or node.lineno
+            ):
+                out.append(node)
+        elif isinstance(node, ast.FunctionDef) and node.name == code.co_name:
+            first = min([node.lineno, *(d.lineno for d in node.decorator_list)])
+            if first == code.co_firstlineno:
+                out.append(node)
+    return out
+
+
+def _codes(code: types.CodeType) -> list[types.CodeType]:
+    found = [code]
+    for const in code.co_consts:
+        if isinstance(const, types.CodeType):
+            found += _codes(const)
+    return found
+
+
+def _same_code(a: types.CodeType, b: types.CodeType) -> bool:
+    """Two code objects made from the same text (constants compared without nested code)."""
+
+    def constants(code: types.CodeType) -> list[object]:
+        return [repr(c) for c in code.co_consts if not isinstance(c, types.CodeType)]
+
+    return (
+        a.co_code == b.co_code
+        and a.co_names == b.co_names
+        and a.co_varnames == b.co_varnames
+        and constants(a) == constants(b)
+    )
+
+
+@functools.lru_cache(maxsize=256)
+def _module_codes(text: str, file: str) -> tuple[types.CodeType, ...]:
+    return tuple(_codes(compile(text, file, "exec", dont_inherit=True)))
+
+
+def _positions(code: types.CodeType) -> list[tuple[int | None, ...]]:
+    return list(code.co_positions())
+
+
+_CACHE: dict[types.CodeType, Source] = {}
+
+
+def source_of(function: types.FunctionType) -> Source:
+    """The checked source of a Python function."""
+    code = function.__code__
+    if code not in _CACHE:
+        _CACHE[code] = _find(code)
+    return _CACHE[code]
+
+
+def _find(code: types.CodeType) -> Source:
+    file = code.co_filename
+    text = _file_text(code)
+    try:
+        module = _parsed(text, file)
+    except SyntaxError as error:
+        raise SourceError(f"the source of '{code.co_name}' does not parse: {error}") from None
+    nodes = _candidates(module, code)
+    if len(nodes) > 1 and code.co_name == "<lambda>":
+        nodes = [n for n in nodes if _spans(n, code)]
+    if not nodes or not _matches(text, file, code):
+        raise SourceError(
+            f"the source of '{code.co_name}' has changed since it was compiled by Python",
+            Loc(file, code.co_firstlineno, function=code.co_name),
+            "reload the module, or run the cell again",
+        )
+    return Source(nodes[0], file, code.co_name)
+
+
+def _spans(node: FunctionNode, code: types.CodeType) -> bool:
+    """A lambda's body contains every instruction of its code."""
+    assert isinstance(node, ast.Lambda)
+    body = node.body
+    start, end = (body.lineno, body.col_offset), (body.end_lineno or 0, body.end_col_offset or 0)
+    spots = [
+        ((line, col), (end_line, end_col))
+        for line, end_line, col, end_col in _positions(code)
+        if None not in (line, end_line, col, end_col) and (col, end_col) != (0, 0)
+    ]
+    inside = [s for s in spots if s[0] >= (node.lineno, node.col_offset)]
+    return bool(inside) and all(
+        start <= (s[0][0] or 0, s[0][1] or 0) and (s[1][0] or 0, s[1][1] or 0) <= end
+        for s in inside
+    )
+
+
+def _matches(text: str, file: str, code: types.CodeType) -> bool:
+    """Whether compiling the file's text gives this very code somewhere.
+
+    pytest rewrites `assert` before compiling: then names and arguments must agree.
+    """
+    try:
+        found = _module_codes(text, file)
+    except SyntaxError:
+        return False
+    rewritten = any(name.startswith("@py") for name in code.co_names + code.co_varnames)
+    return any(
+        _same_code(c, code) or (rewritten and c.co_firstlineno == code.co_firstlineno)
+        for c in found
+        if c.co_name == code.co_name
+    )

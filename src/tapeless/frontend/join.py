@@ -1,0 +1,343 @@
+"""Forms: what two paths of a program agree on, and how values travel as Core variables.
+
+Where paths meet (branches, loop passes, the elements of a list) each value is flattened to atoms
+of agreed types and rebuilt on the other side. A form says how.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+
+from tapeless.core.names import Atom, Const, Var
+from tapeless.core.types import DType, bool_, f64, i64
+from tapeless.errors import CompileError
+from tapeless.frontend.arrays import copy, empty, new_array, read_object
+from tapeless.frontend.scalars import is_weak, scalar
+from tapeless.frontend.values import (
+    Arr, ArrayObj, Cx, Known, ListObj, Maybe, Num, Ref, Seq, Tup, Unbound, Value, is_number,
+)  # fmt: skip
+
+if TYPE_CHECKING:
+    from tapeless.frontend.tracer import Tracer
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Same:
+    """Both paths hold this very value: nothing travels."""
+
+    value: Value
+
+
+@dataclass(frozen=True, slots=True)
+class Number:
+    dtype: DType
+    is_complex: bool
+    weak: bool
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Tree:
+    items: tuple[Form, ...]
+    cls: type | None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ArrayForm:
+    """An array; sizes that are None travel as atoms before it."""
+
+    dtype: DType
+    is_complex: bool
+    shape: tuple[Atom | None, ...]
+    cousins: frozenset[ArrayObj] = frozenset()
+    name: str = ""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ListForm:
+    """A list of static length that is a new object on each path."""
+
+    items: tuple[Form, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SeqForm:
+    """A list of run-time length."""
+
+    element: Form
+    leaves: tuple[ArrayForm, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Absent:
+    """No value on some path: using the name is an error that says why."""
+
+    value: Unbound
+
+
+Form: TypeAlias = Same | Number | Tree | ArrayForm | ListForm | SeqForm | Absent
+
+
+def number_form(t: Tracer, value: Value) -> Number:
+    x = scalar(t, value)
+    return Number(x.dtype, isinstance(x, Cx), x.weak)
+
+
+def join_numbers(a: Number, b: Number) -> Number | None:
+    """The type that holds both, by NumPy's promotion if one is weak; None if they are different
+    strong types."""
+    if a == b:
+        return a
+    if (a.dtype, a.is_complex) == (b.dtype, b.is_complex):
+        return Number(a.dtype, a.is_complex, a.weak and b.weak)
+    if not (a.weak or b.weak):
+        return None
+    rank = {"b": 0, "i": 1, "u": 1, "f": 2}
+    if a.weak and b.weak:
+        wide = a.is_complex or b.is_complex
+        top = max((a, b), key=lambda x: rank[x.dtype.kind])
+        return Number(f64 if wide else top.dtype, wide, weak=True)
+    weak, strong = (a, b) if a.weak else (b, a)
+    if weak.is_complex and not strong.is_complex:
+        return None
+    if not strong.is_complex and rank[weak.dtype.kind] > rank[strong.dtype.kind]:
+        return None
+    return Number(strong.dtype, strong.is_complex, weak=False)
+
+
+def same_known(a: Any, b: Any) -> bool:
+    if a is b:
+        return True
+    if type(a) is not type(b):
+        return False
+    try:
+        return bool(a == b) and repr(a) == repr(b)
+    except Exception:  # user-defined equality may do anything
+        return False
+
+
+def join(t: Tracer, a: Value, b: Value, name: str) -> Form:
+    """The form of a name that is `a` on one path and `b` on the other."""
+    if a is b:
+        return Same(a)
+    if isinstance(a, Unbound | Maybe) or isinstance(b, Unbound | Maybe):
+        return _join_absent(t, a, b, name)
+    if isinstance(a, Known) and isinstance(b, Known) and same_known(a.value, b.value):
+        return Same(a)
+    if is_number(a) and is_number(b):
+        return _join_scalars(t, a, b, name)
+    match a, b:
+        case Tup(xs, cls), Tup(ys, cls2) if len(xs) == len(ys) and cls is cls2:
+            return Tree(tuple(join(t, x, y, name) for x, y in zip(xs, ys, strict=True)), cls)
+        case Arr(), Arr():
+            return _join_arrays(t, a, b, name)
+        case Ref(ListObj() as p), Ref(ListObj() as q):
+            if p is q:
+                return Same(a)
+            return _join_lists(t, t.state.heap[p], t.state.heap[q], name)
+        case Ref(p), Ref(q) if p is q:
+            return Same(a)
+        case (Arr(), _) | (_, Arr()):
+            other = b if isinstance(a, Arr) else a
+            raise CompileError(
+                f"'{name}' is an array on one path and {t.describe(other)} on the other", t.loc,
+                "give it one type and rank on every path",
+            )  # fmt: skip
+    if type(a) is type(b) and a == b:
+        return Same(a)
+    raise CompileError(
+        f"'{name}' is {t.describe(a)} on one path and {t.describe(b)} on the other", t.loc,
+        "give it one type on every path",
+    )  # fmt: skip
+
+
+def _join_absent(t: Tracer, a: Value, b: Value, name: str) -> Form:
+    if isinstance(a, Maybe) and isinstance(b, Maybe) and a.ran == b.ran:
+        return Same(a) if a.value is b.value else Absent(Unbound(f"'{name}' may not be set here"))
+    loc = next((v.loc for v in (a, b) if isinstance(v, Unbound) and v.loc), None)
+    return Absent(Unbound(f"'{name}' is not defined on every path that leads here", loc))
+
+
+def _join_scalars(t: Tracer, a: Value, b: Value, name: str) -> Form:
+    form = join_numbers(number_form(t, a), number_form(t, b))
+    if form is None:
+        raise CompileError(
+            f"'{name}' changes its type from {t.describe(a)} to {t.describe(b)}", t.loc,
+            "convert to one element type before the paths meet",
+        )  # fmt: skip
+    return form
+
+
+def _join_arrays(t: Tracer, a: Arr, b: Arr, name: str) -> Form:
+    if a.obj is b.obj and a.view is b.view:
+        return Same(a)
+    if a.rank != b.rank:
+        raise CompileError(
+            f"'{name}' changes its rank from {a.rank} to {b.rank}", t.loc,
+            "use a second name for the array of another rank",
+        )  # fmt: skip
+    if (a.dtype, a.is_complex) != (b.dtype, b.is_complex):
+        raise CompileError(
+            f"'{name}' changes its element type from {t.describe(a)} to {t.describe(b)}", t.loc,
+            "convert with .astype before the paths meet",
+        )  # fmt: skip
+    shape = tuple(
+        x if (x == y or t.is_same_size(x, y)) and t.is_outer(x) else None
+        for x, y in zip(a.shape, b.shape, strict=True)
+    )
+    old = frozenset(v.obj for v in (a, b) if t.is_outer_object(v.obj))
+    return ArrayForm(a.dtype, a.is_complex, shape, old, name)
+
+
+def _join_lists(t: Tracer, a: Any, b: Any, name: str) -> Form:
+    if isinstance(a, tuple) and isinstance(b, tuple) and len(a) == len(b):
+        return ListForm(tuple(join(t, x, y, name) for x, y in zip(a, b, strict=True)))
+    raise CompileError(
+        f"the list '{name}' has different lengths on the paths that meet here", t.loc,
+        "append in every branch, or fill an array",
+    )  # fmt: skip
+
+
+# Values to atoms and back --------------------------------------------------------------------
+
+
+def pack(t: Tracer, form: Form, value: Value, out: list[Atom]) -> None:
+    """Appends the atoms of `value` under `form`, converting where the form is wider."""
+    match form:
+        case Same() | Absent():
+            return
+        case Number():
+            _pack_number(t, form, value, out)
+        case Tree(items):
+            parts = value.items if isinstance(value, Tup) else (None,) * len(items)
+            for item, part in zip(items, parts, strict=True):
+                pack(t, item, part if part is not None else Unbound(), out)
+        case ArrayForm():
+            _pack_array(t, form, value, out)
+        case ListForm(items):
+            content = t.state.heap[value.obj] if isinstance(value, Ref) else (Unbound(),) * len(items)
+            for item, part in zip(items, content, strict=True):
+                pack(t, item, part, out)
+        case SeqForm():
+            _pack_seq(t, form, value, out)
+
+
+def _pack_number(t: Tracer, form: Number, value: Value, out: list[Atom]) -> None:
+    x = Num(Const(0, form.dtype)) if isinstance(value, Unbound) else scalar(t, value)
+    if not form.is_complex:
+        assert isinstance(x, Num)
+        out.append(t.b.cast(x.atom, form.dtype))
+        return
+    re, im = (x.re, x.im) if isinstance(x, Cx) else (x.atom, Const(0.0, form.dtype))
+    out += [t.b.cast(re, form.dtype), t.b.cast(im, form.dtype)]
+
+
+def _pack_array(t: Tracer, form: ArrayForm, value: Value, out: list[Atom]) -> None:
+    if isinstance(value, Arr):
+        arr = value if value.view is None else copy(t, value)
+    else:  # no value on this path: it will not be read
+        zero = Const(0, i64)
+        arr = empty(t, tuple(zero if s is None else s for s in form.shape), form.dtype,
+                    form.is_complex)  # fmt: skip
+    out += [s for s, fixed in zip(arr.shape, form.shape, strict=True) if fixed is None]
+    out.append(read_object(t, arr.obj))
+
+
+def _pack_seq(t: Tracer, form: SeqForm, value: Value, out: list[Atom]) -> None:
+    content = t.state.heap[value.obj] if isinstance(value, Ref) else None
+    if not isinstance(content, Seq):
+        content = Seq(Const(0, i64), form.element, tuple(
+            empty(t, tuple(Const(0, i64) if s is None else s for s in leaf.shape), leaf.dtype,
+                  leaf.is_complex).obj for leaf in form.leaves))  # fmt: skip
+    out.append(content.size)
+    for leaf in content.leaves:
+        out.append(read_object(t, leaf))
+
+
+def unpack(t: Tracer, form: Form, atoms: list[Var]) -> Value:
+    """The value that travelled; consumes its atoms from the front of the list."""
+    match form:
+        case Same(value):
+            return value
+        case Absent(value):
+            return value
+        case Number(_, is_complex, weak):
+            if is_complex:
+                re = atoms.pop(0)
+                return Cx(re, atoms.pop(0), weak)
+            return Num(atoms.pop(0), weak)
+        case Tree(items, cls):
+            return Tup(tuple(unpack(t, item, atoms) for item in items), cls)
+        case ArrayForm():
+            return _unpack_array(t, form, atoms)
+        case ListForm(items):
+            obj = ListObj()
+            t.state.heap[obj] = tuple(unpack(t, item, atoms) for item in items)
+            return Ref(obj)
+        case SeqForm(element, leaves):
+            size = atoms.pop(0)
+            t.nonnegative.add(size)
+            objs = tuple(new_array(t, atoms.pop(0), leaf.is_complex).obj for leaf in leaves)
+            obj = ListObj()
+            t.state.heap[obj] = Seq(size, element, objs)
+            return Ref(obj)
+
+
+def _unpack_array(t: Tracer, form: ArrayForm, atoms: list[Var]) -> Arr:
+    for fixed in form.shape:
+        if fixed is None:
+            t.nonnegative.add(atoms.pop(0))
+    arr = new_array(t, atoms.pop(0), form.is_complex)
+    arr.obj.cousins = form.cousins
+    arr.obj.name = form.name
+    return arr
+
+
+def form_of(t: Tracer, value: Value, name: str = "") -> Form:
+    """The form of a value on its own: everything of run time travels."""
+    match value:
+        case Tup(items, cls):
+            return Tree(tuple(form_of(t, v, name) for v in items), cls)
+        case Arr():
+            keep = tuple(s if t.is_outer(s) else None for s in value.shape)
+            return ArrayForm(value.dtype, value.is_complex, keep, name=name)
+        case Ref(ListObj() as obj):
+            content = t.state.heap[obj]
+            if isinstance(content, Seq):
+                return seq_form(t, content)
+            return ListForm(tuple(form_of(t, v, name) for v in content))
+        case _ if is_number(value):
+            return number_form(t, value)
+        case _:
+            return Same(value)
+
+
+def seq_form(t: Tracer, seq: Seq) -> SeqForm:
+    leaves = tuple(
+        ArrayForm(o.dtype, o.is_complex, (None, *o.shape[1:])) for o in seq.leaves
+    )
+    return SeqForm(seq.form, leaves)
+
+
+def atom_types(form: Form) -> int:
+    """How many atoms travel under a form."""
+    match form:
+        case Same() | Absent():
+            return 0
+        case Number(_, is_complex, _):
+            return 2 if is_complex else 1
+        case Tree(items) | ListForm(items):
+            return sum(map(atom_types, items))
+        case ArrayForm(_, _, shape):
+            return 1 + sum(s is None for s in shape)
+        case SeqForm(_, leaves):
+            return 1 + len(leaves)
+
+
+__all__ = [
+    "Absent", "ArrayForm", "Form", "ListForm", "Number", "Same", "SeqForm", "Tree", "atom_types",
+    "bool_", "form_of", "is_weak", "join", "join_numbers", "np", "number_form", "pack", "same_known",
+    "seq_form", "unpack",
+]  # fmt: skip

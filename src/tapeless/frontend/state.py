@@ -1,0 +1,60 @@
+"""Frames and the heap of the function being compiled; snapshots for branches and loops."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from tapeless.core.names import Var
+from tapeless.frontend.capture import Source
+from tapeless.frontend.values import ArrayObj, HeapObj, Known, Value
+
+FLOW = "$flow"  # how the current block ended: one of the codes below
+RETURNED = "$return"  # the value of an executed `return`
+NORMAL, BREAK, CONTINUE, RETURN, DEAD = range(5)
+
+
+class Frame:
+    """Local names of one call. `parent` is the frame that a nested function closes over."""
+
+    __slots__ = ("captured", "depth", "function", "globals", "locals", "locals_declared", "parent", "source")
+
+    def __init__(
+        self, source: Source, globals: Mapping[str, Any], captured: Mapping[str, Any],
+        parent: Frame | None, function: object, depth: int,
+    ) -> None:  # fmt: skip
+        self.source = source
+        self.globals = globals
+        self.captured = captured
+        self.parent = parent
+        self.function = function
+        self.depth = depth
+        self.locals: dict[str, Value] = {FLOW: Known(NORMAL)}
+        self.locals_declared: frozenset[str] = frozenset()
+
+
+class State:
+    """The heap: present contents of every array, list, dict and instance."""
+
+    def __init__(self) -> None:
+        self.heap: dict[HeapObj, Any] = {}
+
+    def array(self, obj: ArrayObj) -> Var:
+        content = self.heap[obj]
+        assert isinstance(content, Var)
+        return content
+
+
+class Snapshot:
+    """Everything that a branch may change: the locals of the running frames and the heap."""
+
+    __slots__ = ("heap", "locals")
+
+    def __init__(self, frames: list[Frame], state: State) -> None:
+        self.locals = [dict(f.locals) for f in frames]
+        self.heap = dict(state.heap)
+
+    def restore(self, frames: list[Frame], state: State) -> None:
+        for frame, names in zip(frames, self.locals, strict=False):
+            frame.locals = dict(names)
+        state.heap = dict(self.heap)

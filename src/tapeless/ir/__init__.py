@@ -1,0 +1,1 @@
+"""Core: the typed, functional, pointful language that every pass reads and writes."""

@@ -1,0 +1,1 @@
+"""Loop IR: the imperative language between Core and every target."""

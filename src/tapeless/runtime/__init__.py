@@ -1,0 +1,1 @@
+"""Machine code, calls, workspaces, threads and the disk cache."""

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import NoReturn, assert_never
 
-from tapeless.analysis.purity import is_pure
+from tapeless.ir.effects import is_pure
 from tapeless.core.names import Atom, Const, Var
 from tapeless.core.prims import CASTS, OPS
 from tapeless.core.types import BOOL, INDEX, Array, Scalar, Type, i64

@@ -1,10 +1,10 @@
 """The grammar of Loop IR: structured, imperative over memory, SSA over scalars and pointers.
 
-Scalars are `core.names.Var`; memory is reached through `Buf`, a pointer variable whose element
-type, sizes and strides are explicit. Loops and branches pass values by parameters and results
+Scalars are `core.names.Var`; memory is reached through `Buf`, a pointer whose element type, sizes
+and strides are explicit. Loops and branches pass values by parameters and results
 (`Block.results`), so that scalar and lane-wise emission share one code path; memory effects are
 statements. A loop's `kind` is data: "seq", "simd" (iterations become vector lanes) or "threads"
-(iterations are divided among threads; its body may hold simd loops).
+(iterations are given to threads; its body may hold simd loops).
 """
 
 from __future__ import annotations
@@ -16,28 +16,35 @@ from tapeless.core.names import Atom, Loc, Var
 from tapeless.core.types import DType
 
 SEQ, SIMD, THREADS = "seq", "simd", "threads"
+GLOBAL, LOCAL = "global", "local"
 
 
 class Buf:
     """A pointer to a regular array: equal only to itself.
 
-    `shape` and `strides` (in elements) are atoms; a stride of Const 1 on the last axis is what
-    makes lane loads contiguous. `space`: "global" (shared), "local" (belongs to one iteration of
-    the innermost enclosing simd/threads loop: lanes have one each, interleaved by lane when the
-    loop is vectorised, in registers when `shape` is small and constant).
+    `shape` and `strides` (in elements) are atoms. `space`: "global", or "local" (belongs to one
+    iteration of the enclosing simd loop: every lane has its own, element e of lane k at
+    e * lanes + k, so that lanes read their elements side by side).
     """
 
     __slots__ = ("dtype", "hint", "shape", "space", "strides")
 
     def __init__(
-        self, dtype: DType, shape: tuple[Atom, ...], strides: tuple[Atom, ...],
-        hint: str = "buf", space: str = "global",
-    ) -> None:  # fmt: skip
+        self,
+        dtype: DType,
+        shape: tuple[Atom, ...],
+        strides: tuple[Atom, ...],
+        hint: str = "buf",
+        space: str = GLOBAL,
+    ) -> None:
         self.dtype = dtype
         self.shape = shape
         self.strides = strides
         self.hint = hint
         self.space = space
+
+    def __repr__(self) -> str:
+        return f"{self.hint}.{id(self) >> 4 & 0xFFFF:x}"
 
 
 Value: TypeAlias = Atom | Buf
@@ -50,34 +57,47 @@ class Site:
 
     error: str
     message: str
+    dtypes: tuple[DType, ...]
     loc: Loc | None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Proc:
-    """A kernel. Results are scalars, or buffers made by `Alloc(result=k)`."""
+    """A kernel. `results` are scalars, or the buffers of `Alloc(result=k)`, in order of k.
+
+    `foreign` names the functions that its Calls reach through the context's table."""
 
     name: str
     params: tuple[Name, ...]
     body: Block
+    results: tuple[Value, ...]
     sites: tuple[Site, ...]
+    foreign: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Block:
     stms: tuple[Stm, ...]
-    results: tuple[Value, ...]
+    results: tuple[Value, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Op:
-    """`out = op(args)`, an operator of core.prims. `loose`: part of a sum, so it may be
-    re-associated and contracted with the multiplication that feeds it."""
+    """`out = op(args)`, an operator of core.prims. `loose`: part of a sum, so it may be contracted
+    with the multiplication that feeds it."""
 
     out: Var
     op: str
     args: tuple[Atom, ...]
     loose: bool = False
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class AnyLane:
+    """`out` (the same in all lanes): whether `cond` holds in some active lane."""
+
+    out: Var
+    cond: Atom
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -96,14 +116,13 @@ class Store:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Combine:
-    """buf[at] = op(buf[at], value) with op one of + * min max; `atomic` if threads may collide.
-    Lanes that meet in one cell combine in lane order."""
+    """buf[at] = op(buf[at], value), op one of + * min max. Lanes that meet in one cell combine in
+    lane order; threads never meet."""
 
     op: str
     buf: Buf
     at: tuple[Atom, ...]
     value: Atom
-    atomic: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -117,7 +136,8 @@ class Alloc:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Row:
-    """`out` points at buf[at, ...]: the sub-array behind a prefix of indices."""
+    """`out` points at buf[at, ...]: the sub-array behind a prefix of indices, or the same memory
+    under other sizes and strides."""
 
     out: Buf
     buf: Buf
@@ -126,7 +146,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Copy:
-    """All elements of `src` to `dst`; the shapes agree, the memory does not overlap."""
+    """All elements of `src` to `dst`: the shapes agree, the memory does not overlap."""
 
     dst: Buf
     src: Buf
@@ -134,40 +154,46 @@ class Copy:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Scope:
-    """A block whose arena allocations are given back at its end (unless it returns them)."""
+    """A block whose arena allocations are given back at its end."""
 
-    outs: tuple[Name, ...]
+    outs: tuple[Var, ...]
     body: Block
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Reduce:
-    """How partial values of loop parameters are combined in a simd/threads loop.
+    """How partial values of loop parameters are combined in a simd or threads loop.
 
-    `params` are positions among the loop's parameters. `op` is "+", "*", "min", "max" or a
-    block over (left..., right...) with neutral elements.
+    `params` are positions among the loop's parameters. `op` is "+", "*", "min", "max", or "" for
+    the block `body` over (left..., right...) with `neutral` elements. `ordered`: iterations may be
+    grouped but not exchanged, so that only threads (by blocks) may share them.
     """
 
     params: tuple[int, ...]
     op: str
     left: tuple[Var, ...] = ()
     right: tuple[Var, ...] = ()
-    body: Block | None = None
+    body: Block = Block(())
     neutral: tuple[Atom, ...] = ()
+    ordered: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class For:
-    """Counts `var` from 0 below `size`. In simd and threads loops every parameter is reduced."""
+    """Counts `var` from `start` while it is below `stop`. In simd and threads loops every
+    parameter is reduced; threads loops take single iterations as units of work. `work` estimates
+    the scalar operations of the whole loop: too few of them are not worth waking threads."""
 
     outs: tuple[Name, ...]
     var: Var
-    size: Atom
+    start: Atom
+    stop: Atom
     kind: str
     params: tuple[Name, ...]
     inits: tuple[Value, ...]
     body: Block
     reduces: tuple[Reduce, ...] = ()
+    work: Atom | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -189,8 +215,7 @@ class If:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Check:
-    """Unless `cond`: record `site` (its index in Proc.sites) with `args`, and leave the kernel
-    as soon as no other lane or thread needs it; memory behind a failed check is not touched."""
+    """Unless `cond`: record `site` (its index in Proc.sites) with `args` and leave the kernel."""
 
     cond: Atom
     site: int
@@ -199,13 +224,28 @@ class Check:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Call:
-    """A foreign function of `runtime.foreign` on pointers, sizes and scalars."""
+    """A foreign function `i64 f(ptr slots)`; `out` receives its status (0: well done).
+
+    `args` fill 8-byte slots in order: a Buf its address, a scalar as the kernel ABI passes it."""
 
     callee: str
     args: tuple[Value, ...]
-    outs: tuple[Var, ...] = ()
+    out: Var
 
 
 Stm: TypeAlias = (
-    Op | Load | Store | Combine | Alloc | Row | Copy | Scope | For | While | If | Check | Call
+    Op
+    | AnyLane
+    | Load
+    | Store
+    | Combine
+    | Alloc
+    | Row
+    | Copy
+    | Scope
+    | For
+    | While
+    | If
+    | Check
+    | Call
 )

@@ -1,0 +1,1 @@
+"""One file per program. To add one, copy a file and change the mathematics."""

@@ -1,0 +1,137 @@
+"""What lowering knows while it walks a program: where arrays live, what accumulators hold."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+
+from tapeless.analysis.storage import Storage
+from tapeless.core.names import Atom, Const, Var
+from tapeless.core.types import Size
+from tapeless.ir.syntax import Acc, Body, Exp, Let
+from tapeless.ir.types_of import atom_of
+from tapeless.loop.syntax import GLOBAL, LOCAL, SEQ, SIMD, Alloc, Buf, Copy, For, Stm, Store
+from tapeless.lower.builder import ZERO, Builder, block
+from tapeless.lower.own import Owned
+from tapeless.lower.plan import Plans
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Place:
+    """Where an array lives: behind a prefix of indices of a buffer.
+
+    Arrays that grow know how many rows the buffer holds, and for how many more appends room is
+    `reserved`.
+    """
+
+    buf: Buf
+    prefix: tuple[Atom, ...] = ()
+    capacity: Atom | None = None
+    reserved: int = 0
+
+    def row(self, at: tuple[Atom, ...]) -> Place:
+        return Place(self.buf, self.prefix + at)
+
+    def is_same(self, other: Place) -> bool:
+        return self.buf is other.buf and self.prefix == other.prefix
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Want:
+    """Where a value should be made: at `place`, or as result number `result` of the procedure."""
+
+    place: Place | None = None
+    result: int | None = None
+
+
+class State(Builder, ABC):
+    """Environment of the walk. Scalars of Core keep their names unless `atoms` renames them."""
+
+    def __init__(self, owned: Owned, plans: Plans) -> None:
+        super().__init__()
+        self.reuse = owned.reuse
+        self.plans = plans
+        self.storage = Storage(owned.reuse)
+        self.atoms: dict[Var, Atom] = {}
+        self.places: dict[Var, Place] = {}
+        self.wants: dict[Var, Want] = {}
+        self.accs: dict[Var, Acc] = {}  # the group that an accumulator belongs to
+        self.registers: dict[Var, Atom] = {}  # accumulators held in scalars, now
+        self.cells: dict[tuple[Var, tuple[Atom, ...]], Var] = {}  # promoted cells: their register
+        self.kinds: list[str] = []  # enclosing parallel loops
+        self.defs: dict[Var, Exp] = {}  # definitions of scalars, for index simplification
+        self.foreign: dict[str, None] = {}
+
+    # atoms and sizes
+    def atom(self, atom: Atom) -> Atom:
+        while isinstance(atom, Var) and atom in self.atoms:
+            atom = self.atoms[atom]
+        return atom
+
+    def all(self, atoms: tuple[Atom, ...]) -> tuple[Atom, ...]:
+        return tuple(self.atom(a) for a in atoms)
+
+    def size(self, size: Size) -> Atom:
+        return self.atom(atom_of(size))
+
+    def shape(self, var: Var) -> tuple[Atom, ...]:
+        return tuple(self.size(s) for s in var.shape)
+
+    @property
+    def in_lanes(self) -> bool:
+        return SIMD in self.kinds
+
+    @property
+    def space(self) -> str:
+        return LOCAL if self.in_lanes else GLOBAL
+
+    # memory
+    def make(self, var: Var, *, zero: bool = False) -> Place:
+        """Memory for the new array `var`: where it is wanted, else from the arena."""
+        want = self.wants.get(var)
+        if want is None:
+            return self.allocate(var, zero=zero)
+        if want.place is None:
+            return self.allocate(var, zero=zero, result=want.result)
+        if zero:
+            self.clear(want.place, self.shape(var))
+        return want.place
+
+    def allocate(self, var: Var, *, zero: bool = False, result: int | None = None) -> Place:
+        buf = self.buf(var.dtype, self.shape(var), var.hint, self.space)
+        self.emit(Alloc(buf, zero, result))
+        return Place(buf)
+
+    def view(self, place: Place, var: Var) -> Buf:
+        """A buffer that is exactly the array `var` at `place`."""
+        shape = self.shape(var)
+        if not place.prefix and place.buf.shape == shape:
+            return place.buf
+        return self.row(place.buf, place.prefix, shape)
+
+    def copy(self, to: Place, source: Place, var: Var) -> None:
+        """Copy the array `var` between places that differ."""
+        if not to.is_same(source):
+            self.emit(Copy(self.view(to, var), self.view(source, var)))
+
+    def clear(self, place: Place, shape: tuple[Atom, ...]) -> None:
+        """Write zeros to every element."""
+        index = tuple(self.counter() for _ in shape)
+        stm: Stm = Store(place.buf, place.prefix + index, Const(0, place.buf.dtype))
+        kind = SEQ if self.in_lanes else SIMD
+        for var, size in zip(reversed(index), reversed(shape), strict=True):
+            stm = For((), var, ZERO, size, kind, (), (), block([stm]))
+            kind = SEQ
+        self.emit(stm)
+
+    def is_contiguous(self, place: Place, var: Var) -> bool:
+        return place.buf.strides[len(place.prefix) :] == self.contiguous(self.shape(var))
+
+    # walking
+    @abstractmethod
+    def body(self, body: Body, wants: tuple[Want | None, ...] = ()) -> tuple[Atom | Place, ...]:
+        """Lower a body in the current block; its results as atoms and places."""
+
+    @abstractmethod
+    def let(self, stm: Let) -> None:
+        """Lower one statement."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import types
 from collections.abc import Hashable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -54,15 +54,20 @@ class StaticArg:
 class TreeArg:
     """A container: `kind` is tuple, list, dict, namedtuple, dataclass or object (any other
     instance, read-only; only the attributes that are read count, so `items` grows as tracing
-    asks). `keys` are field names or dict keys, empty for tuples and lists."""
+    asks). `keys` are field names or dict keys, empty for tuples and lists. `instance` is the
+    object itself, for the tracer to read attributes of; it is no part of the type."""
 
     kind: str
     cls: type
     keys: tuple[Hashable, ...]
     items: tuple[ArgType, ...]
+    instance: Any = field(default=None, compare=False, repr=False)
 
 
 ArgType: TypeAlias = ArrayArg | NumberArg | StaticArg | TreeArg
+
+# Every parameter by name, in order, defaults filled in; `*args` is a tuple, `**kwargs` a dict.
+Signature: TypeAlias = tuple[tuple[str, ArgType], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +78,7 @@ class Options:
     check: bool = True
     functional: bool = False  # written arguments become results
     static_argnames: tuple[str, ...] = ()
+    dynamic: frozenset[Path] = frozenset()  # captured ints that keep changing: inputs, not static
 
 
 # Where values are found at a call ---------------------------------------------------------------

@@ -92,6 +92,7 @@ class Module:
     def __init__(self) -> None:
         self.definitions: dict[str, str] = {}
         self.declarations: dict[str, str] = {}
+        self.metadata: list[str] = ['!{!"branch_weights", i32 1, i32 1048576}']
 
     def declare(self, symbol: str, text: str) -> str:
         self.declarations.setdefault(symbol, text)
@@ -101,11 +102,17 @@ class Module:
         self.definitions.setdefault(symbol, text)
         return f"@{symbol}"
 
+    def node(self, text: str) -> str:
+        """A new metadata node; `{0}` in its text stands for the node itself."""
+        name = f"!{len(self.metadata)}"
+        self.metadata.append(text.replace("{0}", name))
+        return name
+
     def text(self, triple: str = "") -> str:
         head = [f'target triple = "{triple}"'] if triple else []
         unused = [t for s, t in self.declarations.items() if s not in self.definitions]
-        rare = '!0 = !{!"branch_weights", i32 1, i32 1048576}'
-        return "\n".join([*head, *self.definitions.values(), *unused, rare, ""])
+        nodes = [f"!{k} = {text}" for k, text in enumerate(self.metadata)]
+        return "\n".join([*head, *self.definitions.values(), *unused, *nodes, ""])
 
 
 class Asm:

@@ -15,6 +15,7 @@ import numpy as np
 
 from tapeless.core.names import Atom, Const, Loc, Var
 from tapeless.core.types import DType, i64
+from tapeless.frontend.signature import Path
 
 if TYPE_CHECKING:
     from tapeless.frontend.capture import Source
@@ -23,9 +24,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Known:
-    """A Python object known at compile time."""
+    """A Python object known at compile time; `path` says where a call finds it."""
 
     value: Any
+    path: Path | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -123,13 +125,16 @@ class DictObj:
 
 
 class InstanceObj:
-    """An instance: contents are a dict of fields."""
+    """An instance: contents are a dict of fields. One from outside has a `path`, and its other
+    fields are read from `value` as they are asked for."""
 
-    __slots__ = ("cls", "readonly")
+    __slots__ = ("cls", "path", "readonly", "value")
 
-    def __init__(self, cls: type, readonly: str = "") -> None:
+    def __init__(self, cls: type, readonly: str = "", value: Any = None, path: Path | None = None) -> None:
         self.cls = cls
         self.readonly = readonly
+        self.value = value
+        self.path = path
 
 
 HeapObj: TypeAlias = ArrayObj | ListObj | DictObj | InstanceObj
@@ -173,6 +178,13 @@ class Seq:
     size: Atom
     form: Any  # Form of one element (frontend.join)
     leaves: tuple[ArrayObj, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ArrayMethod:
+    """The method of arrays with this name, as a value of compile time."""
+
+    name: str
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -7,60 +7,35 @@ never does (a proved index out of range, a cell assigned twice, a wrong size) ra
 
 from __future__ import annotations
 
-import builtins
 import operator
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import product
-from typing import Any, Protocol
+from typing import Any, TypeAlias, assert_never
 
 import numpy as np
 
-from tapeless.core.names import Atom, Const, Var
-from tapeless.core.prims import OPS
-from tapeless.core.types import Array
-from tapeless.ir.callees import CALLEES
+from tapeless.core.names import Atom, Var
+from tapeless.ir.slots import Env, Undefined, Values
+from tapeless.ir.steps import FlatSteps, Meter, Step
 from tapeless.ir.syntax import (
-    IGNORE, PROVED, WRAP, Acc, Alloc, Append, Body, Call, Check, Each, Exp, Fold, For, Fun, If,
-    Index, Iverson, Let, Loop, Monoid, Prim, Put, Scan, Sort, Update, View,
+    Acc, Alloc, Append, Body, Call, Check, Each, Exp, Fold, For, Fun, If, Index, Iverson, Let, Loop,
+    Monoid, Prim, Put, Scan, Sort, Update,
 )  # fmt: skip
-from tapeless.ir.types_of import types_of
-from tapeless.ir.walk import free_vars
+from tapeless.ir.walk import atoms_of, bodies_of, free_vars
 
-Env = list[Any]
-Step = Callable[[Env], None]
-Run = Callable[[Env], list[Any]]
-Values = Sequence[Any]
-
-
-class Undefined(Exception):
-    """The program did what a correct one never does, so that it has no meaning."""
-
-
-class Meter(Protocol):
-    """What `interpret` reports to: see `ir.cost`."""
-
-    def price(self, exp: Exp, acc: Acc | None) -> tuple[int, int, int]:
-        """Flops, reads and writes of one run of a statement, without its bodies."""
-
-    def spend(self, flops: int, reads: int, writes: int) -> None: ...
-
-    def track(self, array: np.ndarray) -> None:
-        """`array` is storage of the program's own from now until Python frees it."""
+Run: TypeAlias = Callable[[Env], list[Any]]
+Combine: TypeAlias = Callable[[Env, Values, Values], list[Any]]
 
 
 def interpret(fun: Fun, *args: Any, counts: Meter | None = None) -> tuple[Any, ...]:
     """The results of `fun` on its parameters in order, sizes too. Arguments are never written."""
+    if len(args) != len(fun.params):
+        raise Undefined(f"{fun.name} takes {len(fun.params)} arguments, not {len(args)}")
     compiler = _Compiler(counts)
     params = compiler.setter(fun.params)
     run = compiler.body(fun.body, {p for p in fun.params if p.is_array} - set(fun.writes))
-    if len(args) != len(fun.params):
-        raise Undefined(f"{fun.name} takes {len(fun.params)} arguments, not {len(args)}")
     env = compiler.env()
     values = [_argument(p, a, p in fun.writes) for p, a in zip(fun.params, args, strict=True)]
-    if counts is not None:
-        for p, value in zip(fun.params, values, strict=True):
-            if p in fun.writes:
-                counts.track(value)
     params(env, values)
     del values, args
     with np.errstate(all="ignore"):
@@ -74,107 +49,47 @@ def _argument(param: Var, value: Any, written: bool) -> Any:
     return np.array(value, param.dtype.numpy, copy=True if written else None)
 
 
-# Operators of Python that on NumPy scalars of one type do the same as the ufunc, but faster.
-FAST: dict[str, Callable[..., Any]] = {
-    "add": operator.add, "sub": operator.sub, "mul": operator.mul, "div": operator.truediv,
-    "neg": operator.neg, "eq": operator.eq, "ne": operator.ne, "lt": operator.lt,
-    "le": operator.le, "and": operator.and_, "or": operator.or_, "xor": operator.xor,
-    "not": operator.invert, "select": OPS["select"].meaning,
-}  # fmt: skip
 COMBINE: dict[str, Callable[[Any, Any], Any]] = {
-    "=": lambda old, new: new, "+": operator.add, "*": operator.mul,
-    "min": np.minimum, "max": np.maximum,
+    "+": operator.add, "*": operator.mul, "min": np.minimum, "max": np.maximum,
 }  # fmt: skip
-
-
-def poison(shape: tuple[int, ...], dtype: np.dtype[Any]) -> np.ndarray:
-    """What "empty" memory holds: values that do not go unnoticed when read."""
-    if dtype.kind == "f":
-        return np.full(shape, np.nan, dtype)
-    return np.full(shape, np.frombuffer(b"\x5a" * dtype.itemsize, dtype)[0] if dtype.kind != "b"
-                   else True, dtype)  # fmt: skip
 
 
 def _arrays_in(exp: Exp) -> set[Var]:
     """Arrays that `exp` or its bodies mention and do not bind."""
-    return {v for v in free_vars(Body((Let((), exp),), ())) if v.is_array}
+    own = {a for a in atoms_of(exp) if isinstance(a, Var) and a.is_array}
+    return own | _free_arrays(exp)
 
 
-def _free_arrays(*bodies: Body) -> set[Var]:
-    return {v for body in bodies for v in free_vars(body) if v.is_array}
+def _free_arrays(exp: Exp) -> set[Var]:
+    """Arrays from outside that the bodies of `exp` mention."""
+    bound = {v for body in bodies_of(exp) for v in free_vars(body) if v.is_array}
+    return bound - _params(exp)
 
 
-class _Compiler:
-    """Gives variables and constants their slots and turns statements into closures.
+def _params(exp: Exp) -> set[Var]:
+    match exp:
+        case Loop(_, params):
+            return set(params)
+        case Each(_, _, accs):
+            return {v for acc in accs for v in acc.vars}
+        case Fold(_, _, monoid) | Scan(_, _, monoid):
+            return {*monoid.left, *monoid.right}
+        case _:
+            return set()
+
+
+class _Compiler(FlatSteps):
+    """Turns statements into closures.
 
     With a meter, slots of arrays are emptied at their last use, so that Python's own reference
-    counts say how long each array lives.
+    counts say how long each array lives. `after` and `live` are arrays needed later.
     """
 
     def __init__(self, meter: Meter | None) -> None:
-        self.meter = meter
-        self.slots: dict[Atom, int] = {}
+        super().__init__(meter)
         self.accs: dict[Var, Acc] = {}
-        self.written: dict[Var, int] = {}  # slot of the mask of cells that an "=" acc assigned
-        self.monoids: dict[Monoid, Callable[[Env, Values, Values], list[Any]]] = {}
-        self.extra = 0
-
-    def env(self) -> Env:
-        env: Env = [None] * (len(self.slots) + self.extra)
-        for atom, slot in self.slots.items():
-            if isinstance(atom, Const):
-                env[slot] = atom.dtype.numpy.type(atom.value)
-        return env
-
-    def new_slot(self) -> int:
-        self.extra += 1
-        return len(self.slots) + self.extra - 1
-
-    def slot(self, atom: Atom) -> int:
-        known = self.slots.get(atom)
-        if known is None:
-            known = self.slots[atom] = len(self.slots) + self.extra
-        return known
-
-    def slots_of(self, atoms: Iterable[Atom]) -> list[int]:
-        return [self.slot(a) for a in atoms]
-
-    # binding
-    def shape(self, var: Var) -> Callable[[Env], tuple[int, ...]]:
-        """The declared shape of an array, in the current environment."""
-        slots = [self.slot(Const(s, _I64) if isinstance(s, int) else s) for s in var.shape]
-
-        def shape(env: Env) -> tuple[int, ...]:
-            sizes = tuple(int(env[s]) for s in slots)
-            if any(n < 0 for n in sizes):
-                raise Undefined(f"{var.hint} has a negative size: {sizes}")
-            return sizes
-
-        return shape
-
-    def setter(self, vars: Sequence[Var]) -> Callable[[Env, Values], None]:
-        """Binds values to `vars`; arrays must be of the declared shape."""
-        slots = self.slots_of(vars)
-        arrays = [(v, self.slot(v), self.shape(v)) for v in vars if v.is_array]
-
-        def set(env: Env, values: Values) -> None:
-            for slot, value in zip(slots, values, strict=True):
-                env[slot] = value
-            for var, slot, shape in arrays:
-                value = env[slot]
-                if value.shape != shape(env) or value.dtype != var.dtype.numpy:
-                    raise Undefined(f"{var.hint}: {var.type} is {value.dtype}{value.shape}")
-
-        return set
-
-    def clear(self, vars: Iterable[Var]) -> Callable[[Env], None]:
-        slots = self.slots_of(vars)
-
-        def clear(env: Env) -> None:
-            for slot in slots:
-                env[slot] = None
-
-        return clear
+        self.monoids: dict[Monoid, Combine] = {}
+        self.masks: dict[Var, int] = {}  # slot of the mask of cells that an "=" acc assigned
 
     # bodies
     def body(self, body: Body, live: set[Var]) -> Run:
@@ -184,7 +99,8 @@ class _Compiler:
         steps: list[Step] = []
         for stm in reversed(body.stms):
             steps += reversed(list(self.let(stm, after)))
-            after = after | (_arrays_in(stm.exp) if self.meter else set())
+            if self.meter is not None:
+                after = after | _arrays_in(stm.exp)
         steps.reverse()
         dying = [r for r in body.results if isinstance(r, Var) and r.is_array and r not in live]
         clear = self.clear(dying if self.meter else ())
@@ -203,20 +119,274 @@ class _Compiler:
         if meter is None:
             yield self.exp(stm, after)
             return
+        step = self.exp(stm, after)
         target = stm.exp.targets[0] if isinstance(stm.exp, Put) else None
-        price = meter.price(stm.exp, self.accs[target] if target is not None else None)
-        if any(price):
-            yield lambda env: meter.spend(*price)
-        yield self.exp(stm, after)
+        flops, reads, writes = meter.price(
+            stm.exp, self.accs[target] if target is not None else None
+        )
+        if flops or reads or writes:
+            yield lambda env: meter.spend(flops, reads, writes)
+        yield step
         arrays = [v for v in stm.outs if v.is_array]
         dying = (_arrays_in(stm.exp) | set(arrays)) - after
-        outs, clear = self.slots_of(arrays), self.clear(dying)
+        if dying:
+            yield self.clear(dying)
+        if arrays:
+            yield self.tracker(arrays)
+
+    def tracker(self, vars: Sequence[Var]) -> Step:
+        """Reports the arrays that `vars` are bound to."""
+        slots, meter = self.slots_of(vars), self.meter
 
         def track(env: Env) -> None:
-            for slot in outs:
+            assert meter is not None
+            for slot in slots:
                 if env[slot] is not None:
                     meter.track(env[slot])
 
-        reuses = isinstance(stm.exp, Update | Append)  # then the old array dies before
-        if arrays or dying:
-            yield from (clear, track) if reuses else (track, clear)
+        return track
+
+    def forget(self, vars: Sequence[Atom], after: set[Var], exp: Exp) -> Step:
+        """Empties the slots of what `exp` consumes, unless it is needed inside or later."""
+        if self.meter is None:
+            return self.clear(())
+        keep = after | _free_arrays(exp)
+        return self.clear(v for v in vars if isinstance(v, Var) and v.is_array and v not in keep)
+
+    # statements
+    def exp(self, stm: Let, after: set[Var]) -> Step:
+        exp, outs = stm.exp, stm.outs
+        match exp:
+            case Prim(op, args):
+                return self.prim(op, args, stm)
+            case Index(array, at, modes):
+                return self.index(array, at, modes, outs[0])
+            case Update():
+                return self.update(exp, outs[0])
+            case Alloc():
+                return self.alloc(exp, outs[0])
+            case Append():
+                return self.append(exp, outs)
+            case If():
+                return self.if_(exp, outs, after)
+            case Iverson():
+                return self.iverson(exp, outs, after)
+            case Loop():
+                return self.loop(exp, outs, after)
+            case Each():
+                return self.each(exp, outs, after)
+            case Fold() | Scan():
+                return self.fold(exp, outs, after)
+            case Put():
+                return self.put(exp)
+            case Check():
+                return self.check(exp)
+            case Sort(array, at):
+                return self.sort(array, at, outs)
+            case Call():
+                return self.call(exp, outs)
+        assert_never(exp)
+
+    def if_(self, exp: If, outs: tuple[Var, ...], after: set[Var]) -> Step:
+        cond, bind = self.slot(exp.cond), self.setter(outs)
+        then, orelse = self.body(exp.then, after), self.body(exp.orelse, after)
+
+        def run(env: Env) -> None:
+            bind(env, (then if env[cond] else orelse)(env))
+
+        return run
+
+    def iverson(self, exp: Iverson, outs: tuple[Var, ...], after: set[Var]) -> Step:
+        cond, bind, body = self.slot(exp.cond), self.setter(outs), self.body(exp.body, after)
+        zeros = [(self.slot(v), v.dtype.numpy.type(0)) for v in outs if not v.is_array]
+        arrays = [(self.slot(v), self.shape(v), v.dtype.numpy) for v in outs if v.is_array]
+
+        def run(env: Env) -> None:
+            if env[cond]:
+                bind(env, body(env))
+                return
+            for out, zero in zeros:
+                env[out] = zero
+            for out, shape, dtype in arrays:
+                env[out] = np.zeros(shape(env), dtype)
+
+        return run
+
+    def loop(self, exp: Loop, outs: tuple[Var, ...], after: set[Var]) -> Step:
+        inits, params = self.slots_of(exp.inits), self.slots_of(exp.params)
+        bind, bind_outs = self.setter(exp.params), self.setter(outs)
+        forget = self.forget(exp.inits, after, exp)
+        done = self.clear(p for p in exp.params if p.is_array)
+        outside = after | _free_arrays(exp)
+        passes = self.passes(exp, outside)
+        body = self.body(exp.body, outside)
+
+        def run(env: Env) -> None:
+            bind(env, [env[i] for i in inits])
+            forget(env)
+            for _ in passes(env):
+                bind(env, body(env))
+            values = [env[p] for p in params]
+            done(env)
+            bind_outs(env, values)
+
+        return run
+
+    def passes(self, exp: Loop, live: set[Var]) -> Callable[[Env], Iterator[None]]:
+        """Runs once for each pass of a loop: counts, or tests the condition."""
+        form = exp.form
+        if isinstance(form, For):
+            var, size = self.slots_of((form.var, form.size))
+
+            def count(env: Env) -> Iterator[None]:
+                for i in range(int(env[size])):
+                    env[var] = np.int64(i)
+                    yield
+
+            return count
+        cond = self.body(form.cond, live | {p for p in exp.params if p.is_array})
+
+        def test(env: Env) -> Iterator[None]:
+            while cond(env)[0]:
+                yield
+
+        return test
+
+    def each(self, exp: Each, outs: tuple[Var, ...], after: set[Var]) -> Step:
+        accs = [v for acc in exp.accs for v in acc.vars]
+        opens = [self.open(v, init) for acc in exp.accs for v, init in self.opened(acc)]
+        forget = self.forget([i for a in exp.accs for i in a.inits], after, exp)
+        track = self.tracker(accs if self.meter else ())
+        buffers, vars = self.slots_of(accs), self.slots_of(exp.vars)
+        sizes, bind = self.sizes(exp.sizes, "a nest"), self.setter(outs)
+        elements = outs[: len(exp.body.results)]
+        shapes = [(self.shape(v), v.dtype.numpy) for v in elements]
+        writes = sum(not isinstance(r, Var) or not r.is_array for r in exp.body.results)
+        body, meter = self.body(exp.body, after | _free_arrays(exp)), self.meter
+
+        def run(env: Env) -> None:
+            box = sizes(env)
+            for start in opens:
+                start(env)
+            forget(env)
+            track(env)
+            arrays = [np.empty(shape(env), dtype) for shape, dtype in shapes]
+            if meter is not None:
+                for array in arrays:
+                    meter.track(array)
+            for cell in product(*map(range, box)):
+                for var, i in zip(vars, cell, strict=True):
+                    env[var] = np.int64(i)
+                for array, value in zip(arrays, body(env), strict=True):
+                    array[cell] = value
+                if meter is not None:
+                    meter.spend(0, 0, writes)
+            finals = [env[b] if env[b].ndim else env[b][()] for b in buffers]
+            for b in buffers:
+                env[b] = None
+            bind(env, arrays + finals)
+
+        return run
+
+    def opened(self, acc: Acc) -> Iterator[tuple[Var, Atom]]:
+        for var, init in zip(acc.vars, acc.inits, strict=True):
+            self.accs[var] = acc
+            if acc.op == "=":
+                self.masks[var] = self.new_slot()
+            yield var, init
+
+    def open(self, var: Var, init: Atom) -> Step:
+        """Binds an accumulator to a buffer of its own that starts as `init`."""
+        out, source, mask = self.slot(var), self.slot(init), self.masks.get(var)
+        dtype = var.dtype.numpy
+
+        def run(env: Env) -> None:
+            env[out] = np.array(env[source], dtype)
+            if mask is not None:
+                env[mask] = np.zeros(env[out].shape, bool)
+
+        return run
+
+    def put(self, exp: Put) -> Step:
+        acc = self.accs[exp.targets[0]]
+        targets, values = self.slots_of(exp.targets), self.slots_of(exp.values)
+        locate = self.locator(exp.at, exp.modes)
+        if acc.op == "=":
+            return self.assign(exp, self.masks[exp.targets[0]])
+        if isinstance(acc.op, Monoid):
+            combine = self.monoid(acc.op)
+
+            def run(env: Env) -> None:
+                buffers = [env[t] for t in targets]
+                cell = locate(env, buffers[0].shape)
+                if cell is not None:
+                    old, new = [b[cell] for b in buffers], [env[v] for v in values]
+                    for buffer, value in zip(buffers, combine(env, old, new), strict=True):
+                        buffer[cell] = value
+
+            return run
+        (target,), (value,), f = targets, values, COMBINE[acc.op]
+
+        def known(env: Env) -> None:
+            buffer = env[target]
+            cell = locate(env, buffer.shape)
+            if cell is not None:
+                buffer[cell] = f(buffer[cell], env[value])
+
+        return known
+
+    def assign(self, exp: Put, mask: int) -> Step:
+        """Put to an "=" accumulator: each cell at most once."""
+        target, value = self.slot(exp.targets[0]), self.slot(exp.values[0])
+        locate = self.locator(exp.at, exp.modes)
+
+        def run(env: Env) -> None:
+            cell = locate(env, env[target].shape)
+            if cell is not None:
+                if env[mask][cell]:
+                    raise Undefined(f"{exp.targets[0].hint}{list(cell)} is assigned twice")
+                env[mask][cell] = True
+                env[target][cell] = env[value]
+
+        return run
+
+    def monoid(self, m: Monoid) -> Combine:
+        known = self.monoids.get(m)
+        if known is not None:
+            return known
+        left, right = self.setter(m.left), self.setter(m.right)
+        body = self.body(m.body, {v for v in free_vars(m.body) if v.is_array} - {*m.left, *m.right})
+
+        def combine(env: Env, a: Values, b: Values) -> list[Any]:
+            left(env, a)
+            right(env, b)
+            return body(env)
+
+        self.monoids[m] = combine
+        return combine
+
+    def fold(self, exp: Fold | Scan, outs: tuple[Var, ...], after: set[Var]) -> Step:
+        var, size = self.slots_of((exp.var, exp.size))
+        neutral, combine = self.slots_of(exp.monoid.neutral), self.monoid(exp.monoid)
+        body, bind, meter = self.body(exp.body, after | _free_arrays(exp)), self.setter(outs), self.meter
+        prefixes = isinstance(exp, Scan)
+        shapes = [(self.shape(v), v.dtype.numpy) for v in outs] if prefixes else []
+
+        def run(env: Env) -> None:
+            n = int(env[size])
+            if n < 0:
+                raise Undefined(f"a fold has a negative size: {n}")
+            arrays = [np.empty(shape(env), dtype) for shape, dtype in shapes]
+            if meter is not None:
+                for array in arrays:
+                    meter.track(array)
+                meter.spend(0, 0, n * len(arrays))
+            state: Values = [env[s] for s in neutral]
+            for i in range(n):
+                env[var] = np.int64(i)
+                state = combine(env, state, body(env))
+                for array, value in zip(arrays, state, strict=False):
+                    array[i] = value
+            bind(env, arrays if prefixes else state)
+
+        return run

@@ -6,17 +6,17 @@ A pass that breaks one gets `InvalidIR` with the statement, instead of wrong num
 
 from __future__ import annotations
 
-import builtins
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import NoReturn, assert_never
 
-from tapeless.ir.effects import is_pure
+from tapeless.core.exceptions import exception_named
 from tapeless.core.names import Atom, Const, Var
 from tapeless.core.prims import CASTS, OPS
 from tapeless.core.types import BOOL, INDEX, Array, Scalar, Type, i64
 from tapeless.ir.callees import CALLEES
+from tapeless.ir.effects import is_pure
 from tapeless.ir.invalid import InvalidIR
 from tapeless.ir.sizes import Sizes
 from tapeless.ir.syntax import (
@@ -235,9 +235,7 @@ class _Verifier:
             self.need(args[0].dtype.bits >= 32, f"from_bits does not take {args[0].dtype}")
 
     def message(self, error: str, message: str, count: int) -> None:
-        kind = getattr(builtins, error, None)
-        known = isinstance(kind, type) and issubclass(kind, Exception)
-        self.need(known, f"{error} is no builtin exception")
+        self.need(exception_named(error) is not None, f"{error} is no exception of the language")
         try:
             message.format(*[0] * count)
         except (IndexError, KeyError, ValueError) as problem:

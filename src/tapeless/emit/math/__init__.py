@@ -10,7 +10,10 @@ from collections.abc import Callable
 from functools import cache
 
 from tapeless.emit.math import (
+    bessel,
+    error,
     exponential,
+    gamma,
     hyperbolic,
     inverse,
     logarithm,
@@ -28,6 +31,10 @@ _BODIES: dict[str, Callable[..., Float]] = {
     "tanh": hyperbolic.tanh, "sinh": hyperbolic.sinh, "cosh": hyperbolic.cosh,
     "asinh": hyperbolic.asinh, "acosh": hyperbolic.acosh, "atanh": hyperbolic.atanh,
     "asin": inverse.asin, "acos": inverse.acos, "atan": inverse.atan, "atan2": inverse.atan2,
+    "erf": error.erf, "erfc": error.erfc, "erfinv": error.erfinv, "ndtri": error.ndtri,
+    "lgamma": gamma.lgamma, "tgamma": gamma.tgamma, "digamma": gamma.digamma,
+    "trigamma": gamma.trigamma,
+    "i0": bessel.i0, "i1": bessel.i1, "j0": bessel.j0, "j1": bessel.j1,
     "pow": powers.pow, "cbrt": powers.cbrt, "hypot": powers.hypot, "fmod": powers.fmod,
 }  # fmt: skip
 

@@ -101,9 +101,7 @@ class Builder:
         """Bind the results of `exp` to new variables."""
         types = types_of(exp)
         names = hints if len(hints) == len(types) else (hints or ("t",)) * len(types)
-        outs = tuple(
-            Var(t, h, self.loc) for t, h in zip(types, names[: len(types)], strict=True)
-        )
+        outs = tuple(Var(t, h, self.loc) for t, h in zip(types, names[: len(types)], strict=True))
         if isinstance(exp, Loop):
             outs = self._sized_by_state(exp, outs)
         self.scopes[-1].append(Let(outs, exp, self.loc))
@@ -135,9 +133,7 @@ class Builder:
     @staticmethod
     def _sized_by_state(loop: Loop, outs: tuple[Var, ...]) -> tuple[Var, ...]:
         types = state_types(loop.params, outs)
-        return tuple(
-            o if t == o.type else o.fresh(t) for o, t in zip(outs, types, strict=True)
-        )
+        return tuple(o if t == o.type else o.fresh(t) for o, t in zip(outs, types, strict=True))
 
 
 __all__ = [

@@ -11,7 +11,19 @@ from collections.abc import Iterator
 
 from tapeless.core.names import Atom, Const, Var
 from tapeless.ir.syntax import (
-    CHECK, WRAP, Append, Body, Check, Each, Exp, Index, Loop, Prim, Put, Update, While,
+    CHECK,
+    WRAP,
+    Append,
+    Body,
+    Check,
+    Each,
+    Exp,
+    Index,
+    Loop,
+    Prim,
+    Put,
+    Update,
+    While,
 )  # fmt: skip
 from tapeless.ir.walk import bodies_of
 

@@ -7,125 +7,63 @@ whole text, so that one dictionary serves; scopes are the verifier's business.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import TypeVar
 
 from tapeless.core.names import Atom, Const, Var
 from tapeless.core.prims import OPS
 from tapeless.core.types import DTYPES, INDEX, Array, DType, Scalar, Type
 from tapeless.ir.print import ACC_MARKS, KEYWORDS, MODE_MARKS, base_name
 from tapeless.ir.syntax import (
-    PROVED, Acc, Alloc, Append, Body, Call, Check, Each, Exp, Fold, For, Fun, If, Index, Iverson,
-    Let, Loop, Monoid, Prim, Put, Reverse, Scan, Sort, Update, View, While,
+    PROVED,
+    Acc,
+    Alloc,
+    Append,
+    Body,
+    Call,
+    Check,
+    Each,
+    Exp,
+    Fold,
+    For,
+    Fun,
+    If,
+    Index,
+    Iverson,
+    Let,
+    Loop,
+    Monoid,
+    Prim,
+    Put,
+    Reverse,
+    Scan,
+    Sort,
+    Update,
+    View,
+    While,
 )  # fmt: skip
+from tapeless.ir.tokens import ParseError, Tokens
 
-_DTYPE = "|".join(DTYPES)
-_TOKEN = re.compile(
-    rf"""(?P<skip>\s+|\#[^\n]*)
-    |(?P<number>-?(?:\d+(?:\.\d*)?(?:[eE][+-]?\d+)?|inf\b|nan\b)(?::(?:{_DTYPE})\b)?)
-    |(?P<string>"(?:[^"\\]|\\.)*")
-    |(?P<name>[^\W\d][\w.]*)
-    |(?P<symbol><-|<<|>>|<=|==|!=|\*\*|//|(?:\+|\*|\bmin|\bmax)=|[-+*/%&|^<=(){{}}\[\],:?~!])""",
-    re.VERBOSE,
-)
 _MODES = {mark: mode for mode, mark in MODE_MARKS.items() if mark}
 _ACC_OPS = {mark: op for op, mark in ACC_MARKS.items()}
 _INFIX = {op.symbol: op.name for op in OPS.values() if op.symbol}
-_COMPOUND = re.compile(r"(min|max)=(?!=)")  # before names: `min=` opens an accumulator
-T = TypeVar("T")
-
-
-class ParseError(Exception):
-    """The text is not in the language; the message opens with its line."""
-
-
-@dataclass(frozen=True, slots=True)
-class Token:
-    kind: str
-    text: str
-    line: int
 
 
 def parse(text: str) -> Fun:
     """The program that `text` denotes."""
-    reader = _Reader(_tokens(text))
+    reader = _Reader(text)
     fun = reader.fun()
     reader.end()
     return fun
 
 
-def _tokens(text: str) -> list[Token]:
-    tokens: list[Token] = []
-    at, line = 0, 1
-    while at < len(text):
-        compound = _COMPOUND.match(text, at)
-        found = compound or _TOKEN.match(text, at)
-        if found is None:
-            raise ParseError(f"line {line}: unexpected character {text[at]!r}")
-        kind = "symbol" if compound else str(found.lastgroup)
-        if kind != "skip":
-            tokens.append(Token(kind, found.group(), line))
-        line += found.group().count("\n")
-        at = found.end()
-    tokens.append(Token("end", "end of text", line))
-    return tokens
+class _Reader(Tokens):
+    """Recursive descent; one method per construct of the grammar."""
 
-
-class _Reader:
-    """Recursive descent over tokens; one method per construct of the grammar."""
-
-    def __init__(self, tokens: list[Token]) -> None:
-        self.tokens = tokens
-        self.at = 0
+    def __init__(self, text: str) -> None:
+        super().__init__(text)
         self.vars: dict[str, Var] = {}
 
-    # tokens
-    @property
-    def next(self) -> Token:
-        return self.tokens[self.at]
-
-    def error(self, message: str) -> ParseError:
-        return ParseError(f"line {self.next.line}: {message}")
-
-    def take(self) -> Token:
-        token = self.next
-        self.at += token.kind != "end"
-        return token
-
-    def sees(self, *texts: str) -> bool:
-        return self.next.kind != "string" and self.next.text in texts
-
-    def accept(self, text: str) -> bool:
-        if self.sees(text):
-            self.at += 1
-            return True
-        return False
-
-    def expect(self, text: str) -> None:
-        if not self.accept(text):
-            raise self.error(f"expected {text!r}, found {self.next.text!r}")
-
-    def end(self) -> None:
-        if self.next.kind != "end":
-            raise self.error(f"expected the end, found {self.next.text!r}")
-
-    def list(self, item: Callable[[], T], close: str) -> tuple[T, ...]:
-        """Items with commas up to and including `close`."""
-        items: list[T] = []
-        while not self.accept(close):
-            if items:
-                self.expect(",")
-            items.append(item())
-        return tuple(items)
-
     # leaves
-    def word(self) -> str:
-        if self.next.kind != "name":
-            raise self.error(f"expected a name, found {self.next.text!r}")
-        return self.take().text
-
     def function_name(self) -> str:
         return str(json.loads(self.take().text)) if self.next.kind == "string" else self.word()
 
@@ -134,12 +72,6 @@ class _Reader:
         if name not in DTYPES:
             raise self.error(f"{name!r} is not an element type")
         return DTYPES[name]
-
-    def integer(self) -> int:
-        token = self.take()
-        if not re.fullmatch(r"-?\d+", token.text):
-            raise self.error(f"expected an integer, found {token.text!r}")
-        return int(token.text)
 
     def var(self) -> Var:
         name = self.word()
@@ -234,7 +166,7 @@ class _Reader:
         return Body(tuple(stms), self.atoms("}"))
 
     def let(self) -> Let:
-        if self.next.kind == "name" and self.tokens[self.at + 1].text == ":":
+        if self.next.kind == "name" and self.after == ":":
             outs = [self.binder()]
             while self.accept(","):
                 outs.append(self.binder())
@@ -252,7 +184,7 @@ class _Reader:
         }  # fmt: skip
         if word in constructs:
             return constructs[word]()
-        if word and self.tokens[self.at + 1].text == "(":
+        if word and self.after == "(":
             op = self.take().text
             self.expect("(")
             return Prim(op, self.atoms(")"))
@@ -420,3 +352,6 @@ class _Reader:
         self.expect(":")
         size = self.atom()
         return axis, size, self.integer() if self.accept("*") else 1
+
+
+__all__ = ["ParseError", "parse"]

@@ -27,8 +27,34 @@ from tapeless.core.names import Atom, Const, Var
 from tapeless.core.prims import OPS
 from tapeless.core.types import DTYPES, Array, Type
 from tapeless.ir.syntax import (
-    CHECK, IGNORE, PROVED, WRAP, Acc, Alloc, Append, Body, Call, Check, Each, Exp, Fold, For, Fun,
-    If, Index, Iverson, Let, Loop, Monoid, Prim, Put, Reverse, Scan, Sort, Update, View,
+    CHECK,
+    IGNORE,
+    PROVED,
+    WRAP,
+    Acc,
+    Alloc,
+    Append,
+    Body,
+    Call,
+    Check,
+    Each,
+    Exp,
+    Fold,
+    For,
+    Fun,
+    If,
+    Index,
+    Iverson,
+    Let,
+    Loop,
+    Monoid,
+    Prim,
+    Put,
+    Reverse,
+    Scan,
+    Sort,
+    Update,
+    View,
 )  # fmt: skip
 
 KEYWORDS = frozenset(

@@ -14,7 +14,16 @@ from tapeless.core.prims import OPS
 from tapeless.ir.callees import CALLEES
 from tapeless.ir.slots import Env, Slots, Undefined, poison
 from tapeless.ir.syntax import (
-    PROVED, Acc, Alloc, Append, Call, Check, Exp, Let, Update, View,
+    PROVED,
+    Acc,
+    Alloc,
+    Append,
+    Call,
+    Check,
+    Exp,
+    Let,
+    Update,
+    View,
 )  # fmt: skip
 from tapeless.ir.types_of import types_of
 
@@ -40,6 +49,7 @@ FAST: dict[str, Callable[..., Any]] = {
     "le": operator.le, "and": operator.and_, "or": operator.or_, "xor": operator.xor,
     "not": operator.invert, "select": OPS["select"].meaning,
 }  # fmt: skip
+
 
 class FlatSteps(Slots):
     """Turns statements without bodies into closures; a meter hears what varies with sizes."""
@@ -120,7 +130,11 @@ class FlatSteps(Slots):
         return run
 
     def sort(self, array: Var, at: tuple[Atom, ...], outs: tuple[Var, ...]) -> Step:
-        source, locate, bind = self.slot(array), self.locator(at, PROVED * len(at)), self.setter(outs)
+        source, locate, bind = (
+            self.slot(array),
+            self.locator(at, PROVED * len(at)),
+            self.setter(outs),
+        )
         meter = self.meter
 
         def run(env: Env) -> None:
@@ -161,9 +175,7 @@ class FlatSteps(Slots):
         return view
 
 
-def _view(
-    base: np.ndarray, at: list[int], dims: list[tuple[int, int, int]]
-) -> np.ndarray:
+def _view(base: np.ndarray, at: list[int], dims: list[tuple[int, int, int]]) -> np.ndarray:
     """The cells of `base` from `at` on along `dims` = (axis, size, step)."""
     for _, n, _ in dims:
         if n < 0:

@@ -7,8 +7,23 @@ from tapeless.core.prims import OPS
 from tapeless.core.types import INDEX, Array, Scalar, Size, Type
 from tapeless.ir.callees import CALLEES
 from tapeless.ir.syntax import (
-    Alloc, Append, Body, Call, Check, Each, Exp, Fold, If, Index, Iverson, Loop, Prim, Put, Scan,
-    Sort, Update,
+    Alloc,
+    Append,
+    Body,
+    Call,
+    Check,
+    Each,
+    Exp,
+    Fold,
+    If,
+    Index,
+    Iverson,
+    Loop,
+    Prim,
+    Put,
+    Scan,
+    Sort,
+    Update,
 )  # fmt: skip
 
 
@@ -49,7 +64,7 @@ def types_of(exp: Exp) -> tuple[Type, ...]:
             return result_types(then)
         case Iverson(_, body):
             return result_types(body)
-        case Loop(_, params):
+        case Loop():
             return loop_types(exp)
         case Each(_, sizes, accs, body):
             arrays = tuple(lift(t, sizes) for t in result_types(body))
@@ -83,8 +98,6 @@ def state_types(params: tuple[Var, ...], now: tuple[Atom, ...]) -> tuple[Type, .
         if not isinstance(type, Array):
             return type
         sizes = (current.get(s, s) if isinstance(s, Var) else s for s in type.shape)
-        return Array(
-            type.dtype, tuple(s if isinstance(s, int) else size_of(s) for s in sizes)
-        )
+        return Array(type.dtype, tuple(s if isinstance(s, int) else size_of(s) for s in sizes))
 
     return tuple(sized(p.type) for p in params)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import NoReturn, assert_never
 
 from tapeless.core.exceptions import exception_named
-from tapeless.core.names import Atom, Const, Var
+from tapeless.core.names import Atom, Var
 from tapeless.core.prims import CASTS, OPS
 from tapeless.core.types import BOOL, INDEX, Array, Scalar, Type, i64
 from tapeless.ir.callees import CALLEES
@@ -20,8 +20,35 @@ from tapeless.ir.effects import is_pure
 from tapeless.ir.invalid import InvalidIR
 from tapeless.ir.sizes import Sizes
 from tapeless.ir.syntax import (
-    CHECK, IGNORE, KNOWN_OPS, PROVED, WRAP, Acc, Alloc, Append, Body, Call, Check, Each, Exp, Fold,
-    For, Fun, If, Index, Iverson, Let, Loop, Monoid, Prim, Put, Reverse, Scan, Sort, Update, View,
+    CHECK,
+    IGNORE,
+    KNOWN_OPS,
+    PROVED,
+    WRAP,
+    Acc,
+    Alloc,
+    Append,
+    Body,
+    Call,
+    Check,
+    Each,
+    Exp,
+    Fold,
+    For,
+    Fun,
+    If,
+    Index,
+    Iverson,
+    Let,
+    Loop,
+    Monoid,
+    Prim,
+    Put,
+    Reverse,
+    Scan,
+    Sort,
+    Update,
+    View,
 )  # fmt: skip
 from tapeless.ir.types_of import lift, state_types, types_of
 from tapeless.ir.unique import verify_unique
@@ -181,9 +208,10 @@ class _Verifier:
                 return self.loop(exp, outs)
             case Each():
                 return self.each(exp, outs)
-            case Fold(_, size) | Scan(_, size):
-                elements = self.fold(exp)
-                return elements if isinstance(exp, Fold) else _lifted(elements, size)
+            case Fold():
+                return self.fold(exp)
+            case Scan(_, size):
+                return tuple(lift(t, (size,)) for t in self.fold(exp))
             case Put():
                 self.put(exp)
             case Call():
@@ -269,9 +297,6 @@ class _Verifier:
     def pure(self, body: Body, what: str) -> None:
         self.need(is_pure(body), f"the {what} has an effect")
 
-    def results(self, body: Body, wanted: Sequence[Type], what: str) -> None:
-        self.uses(body.results, wanted, what)
-
     def arm(self, body: Body, outs: tuple[Var, ...], cond: Atom | None) -> None:
         """A body whose results become `outs`; types of outs may name earlier outs."""
         stm = self.stm
@@ -281,7 +306,7 @@ class _Verifier:
             self.body(body)
             self.stm = stm
             self.need(len(body.results) == len(outs), "an arm has another number of results")
-            self.results(body, state_types(outs, body.results), "result")
+            self.uses(body.results, state_types(outs, body.results), "result")
 
     def loop(self, exp: Loop, outs: tuple[Var, ...]) -> tuple[Type, ...]:
         stm, params = self.stm, exp.params
@@ -297,13 +322,13 @@ class _Verifier:
             else:
                 with self.scope():
                     self.body(exp.form.cond)
-                    self.results(exp.form.cond, (BOOL,), "condition")
+                    self.uses(exp.form.cond.results, (BOOL,), "condition")
                 self.stm = stm
                 self.pure(exp.form.cond, "condition of a While")
             self.body(exp.body)
             self.stm = stm
             self.need(len(exp.body.results) == len(params), "as many results as state variables")
-            self.results(exp.body, state_types(params, exp.body.results), "next state")
+            self.uses(exp.body.results, state_types(params, exp.body.results), "next state")
         self.need(len(outs) == len(params), "as many outputs as state variables")
         return state_types(params, outs)
 
@@ -360,7 +385,7 @@ class _Verifier:
             stm = self.stm
             self.body(m.body)
             self.stm = stm
-            self.results(m.body, types, "result of the monoid")
+            self.uses(m.body.results, types, "result of the monoid")
             self.pure(m.body, "body of a monoid")
         return types
 
@@ -372,12 +397,5 @@ class _Verifier:
             self.counter(exp.var)
             self.body(exp.body)
             self.stm = stm
-            self.results(exp.body, types, "element")
+            self.uses(exp.body.results, types, "element")
         return types
-
-
-def _lifted(types: tuple[Type, ...], size: Atom) -> tuple[Type, ...]:
-    return tuple(lift(t, (size,)) for t in types)
-
-
-__all__ = ["Const", "InvalidIR", "verify"]

@@ -8,8 +8,31 @@ from dataclasses import replace
 from tapeless.core.names import Atom, Var
 from tapeless.core.types import Array, Type
 from tapeless.ir.syntax import (
-    Acc, Alloc, Append, Body, Call, Check, Each, Exp, Fold, For, Fun, If, Index, Iverson, Let, Loop,
-    Monoid, Prim, Put, Reverse, Scan, Sort, Update, View, While,
+    Acc,
+    Alloc,
+    Append,
+    Body,
+    Call,
+    Check,
+    Each,
+    Exp,
+    Fold,
+    For,
+    Fun,
+    If,
+    Index,
+    Iverson,
+    Let,
+    Loop,
+    Monoid,
+    Prim,
+    Put,
+    Reverse,
+    Scan,
+    Sort,
+    Update,
+    View,
+    While,
 )  # fmt: skip
 
 Subst = Mapping[Var, Atom]
@@ -163,7 +186,9 @@ class Rewriter:
     def type(self, type: Type) -> Type:
         if isinstance(type, Array) and any(s in self.map for s in type_vars(type)):
             sizes = (self.atom(s) if isinstance(s, Var) else s for s in type.shape)
-            return Array(type.dtype, tuple(s if isinstance(s, int | Var) else int(s.value) for s in sizes))
+            return Array(
+                type.dtype, tuple(s if isinstance(s, int | Var) else int(s.value) for s in sizes)
+            )
         return type
 
     def bind(self, var: Var) -> Var:
@@ -220,9 +245,7 @@ class Rewriter:
                 size, monoid = self.atom(size), self.monoid(monoid)
                 return type(exp)(self.bind(var), size, monoid, self.body(body))
             case Put(targets, at, values, modes):
-                return Put(
-                    tuple(map(self.var, targets)), self.atoms(at), self.atoms(values), modes
-                )
+                return Put(tuple(map(self.var, targets)), self.atoms(at), self.atoms(values), modes)
             case Check(cond, error, message, args):
                 return Check(self.atom(cond), error, message, self.atoms(args))
             case Sort(array, at):

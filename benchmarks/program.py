@@ -27,9 +27,10 @@ class Program:
 
     `source` is what a user writes and tapeless compiles. `numba` holds the strongest versions for
     Numba, each tried with fastmath and parallel on and off. `c` defines `kernel`, which takes the
-    arguments in order (an array as a pointer, an int as int64_t, a float as double) and then one
-    pointer per array of `outputs(*args)`; it returns a double if there is nothing to write to.
-    All versions write the arguments at the positions `writes` and return the same result.
+    arguments in order (an array as a pointer, an int as int64_t, a float as double), then the
+    sizes `dims(*args)`, then one pointer per array of `outputs(*args)`; it returns a double if
+    there is nothing to write to. All versions write the arguments at the positions `writes` and
+    return the same result.
     """
 
     name: str
@@ -39,6 +40,7 @@ class Program:
     c: str
     arguments: Callable[..., Arguments]
     sizes: Mapping[str, tuple[int, ...]]
+    dims: Callable[..., tuple[int, ...]] = lambda *args: ()
     outputs: Callable[..., tuple[np.ndarray, ...]] = lambda *args: ()
     writes: tuple[int, ...] = ()
     tol: float = 1e-10

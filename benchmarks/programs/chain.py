@@ -50,6 +50,7 @@ PROGRAM = Program(
     numpy=chain_numpy,
     numba=(chain, chain_loop),
     c=C,
+    dims=lambda a, x, y: (x.size,),
     outputs=lambda a, x, y: (np.empty_like(x),),
     arguments=arguments,
     sizes={"small": (4_000,), "large": (2_000_000,)},

@@ -1,1 +1,1 @@
-"""Speed and memory of compiled programs, side by side with Numba, NumPy and C (`make bench-primal`)."""
+"""Speed and memory of compiled programs against Numba, NumPy and C (`make bench-primal`)."""

@@ -1,0 +1,117 @@
+"""Compile times, call overhead, recompilation, memory: `python -m benchmarks.latency`."""
+
+from __future__ import annotations
+
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks.clock import race
+
+CHILD = """
+import json, sys, time
+start = time.perf_counter()
+import tapeless as tp
+imported = time.perf_counter() - start
+from benchmarks.programs.gmm import PROGRAM
+args = PROGRAM.data("small")
+f = tp.jit(PROGRAM.source)
+start = time.perf_counter()
+value = f(*args)
+first = time.perf_counter() - start
+print(json.dumps({"import": imported, "first": first, "value": float(value)}))
+"""
+
+NUMBA_CHILD = """
+import json, time
+import numba
+from benchmarks.programs.gmm import PROGRAM
+args = PROGRAM.data("small")
+f = numba.njit(PROGRAM.numba[0], fastmath=True)
+start = time.perf_counter()
+value = f(*args)
+print(json.dumps({"first": time.perf_counter() - start, "value": float(value)}))
+"""
+
+
+def run_child(code: str, cache: Path) -> dict[str, float]:
+    environment = os.environ | {"TAPELESS_CACHE_DIR": str(cache), "PYTHONPATH": "src:."}
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True
+    )
+    result: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
+    return result
+
+
+def compile_times() -> dict[str, float]:
+    """Milliseconds: importing, compiling the GMM objective cold and from the cache, and Numba's."""
+    cold, warm, imports = [], [], []
+    for _ in range(5):
+        with tempfile.TemporaryDirectory() as folder:
+            cold.append(run_child(CHILD, Path(folder))["first"])
+            for _ in range(2):
+                again = run_child(CHILD, Path(folder))
+                warm.append(again["first"])
+                imports.append(again["import"])
+    with tempfile.TemporaryDirectory() as folder:
+        numba = run_child(NUMBA_CHILD, Path(folder))["first"]
+    return {
+        "import ms": statistics.median(imports) * 1e3,
+        "gmm cold ms": statistics.median(cold) * 1e3,
+        "gmm from the disk cache ms": statistics.median(warm) * 1e3,
+        "gmm numba cold ms": numba * 1e3,
+    }
+
+
+def call_overhead() -> dict[str, float]:
+    """Nanoseconds of a call with three small arrays."""
+    import numba  # noqa: PLC0415  # a peer that may be missing
+
+    import tapeless as tp  # noqa: PLC0415  # imported late: its import is timed in a child
+
+    def axpy(x, y, out):
+        for i in range(out.size):
+            out[i] = 2.0 * x[i] + y[i]
+
+    x, y, out = np.ones(3), np.ones(3), np.zeros(3)
+    ours, theirs = tp.jit(axpy), numba.njit(axpy)
+    seconds = race({"tapeless": lambda: ours(x, y, out), "numba": lambda: theirs(x, y, out)})
+    empty = race({"empty": lambda: None})["empty"]
+    return {f"call {name} ns": (taken - empty) * 1e9 for name, taken in seconds.items()}
+
+
+def recompilations() -> dict[str, float]:
+    """Compilations of one function over the sizes 2 … 200, and with size 1 too."""
+    import tapeless as tp  # noqa: PLC0415
+
+    @tp.jit
+    def total(x, y):
+        return np.sum(x * y + 1.0)
+
+    for n in range(2, 201):
+        total(np.ones(n), np.ones(n))
+    many = len(total.compilations)
+    total(np.ones(1), np.ones(1))
+    return {"compilations, sizes 2…200": many, "with size 1": len(total.compilations)}
+
+
+def main() -> None:
+    start = time.perf_counter()
+    rows = compile_times() | call_overhead() | recompilations()
+    for name, value in rows.items():
+        print(f"{name:32}{value:12.1f}")
+    results = Path(__file__).parent / "results"
+    results.mkdir(exist_ok=True)
+    (results / "latency.json").write_text(json.dumps(rows, indent=1) + "\n")
+    print(f"measured in {time.perf_counter() - start:.0f} s")
+
+
+if __name__ == "__main__":
+    main()

@@ -53,8 +53,9 @@ class StaticArg:
 @dataclass(frozen=True, slots=True)
 class TreeArg:
     """A container: `kind` is tuple, list, dict, namedtuple, dataclass or object (any other
-    instance, read-only, `items` empty: the attributes that are read become inputs and guards). `keys` are field names or dict keys, empty for tuples and lists. `instance` is the
-    object itself, for the tracer to read attributes of; it is no part of the type."""
+    instance, read-only, `items` empty: the attributes that are read become inputs and guards).
+    `keys` are field names or dict keys, empty for tuples and lists. `instance` is the object
+    itself, for the tracer to read attributes of; it is no part of the type."""
 
     kind: str
     cls: type
@@ -64,10 +65,6 @@ class TreeArg:
 
 
 ArgType: TypeAlias = ArrayArg | NumberArg | StaticArg | TreeArg
-
-# Parameter names with the types of what they are bound to, in order and with defaults filled in.
-# `*args` is a tuple, `**kwargs` a dict.
-Signature: TypeAlias = tuple[tuple[str, ArgType], ...]
 
 # Every parameter by name, in order, defaults filled in; `*args` is a tuple, `**kwargs` a dict.
 Signature: TypeAlias = tuple[tuple[str, ArgType], ...]
@@ -81,7 +78,6 @@ class Options:
     check: bool = True
     functional: bool = False  # written arguments become results
     static_argnames: tuple[str, ...] = ()
-    dynamic: tuple[Path, ...] = ()  # captured ints that keep changing: hidden arguments
     dynamic: frozenset[Path] = frozenset()  # captured ints that keep changing: inputs, not static
 
 
@@ -105,7 +101,6 @@ class Path:
     root: Root
     steps: tuple[tuple[str, Hashable], ...] = ()
 
-
     def attr(self, name: str) -> Path:
         return Path(self.root, (*self.steps, ("attr", name)))
 
@@ -125,7 +120,7 @@ class Input:
 
 @dataclass(frozen=True, slots=True)
 class Guard:
-    """The code is right only while the value at `path` has this type (`expected` an ArgType)."""
+    """The code is right only while `argtypes.captured_type` of the value at `path` is `expected`."""
 
     path: Path
     expected: ArgType

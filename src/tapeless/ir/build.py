@@ -43,7 +43,9 @@ def fold(op: str, args: tuple[Atom, ...]) -> Atom | None:
             return z
         case ("mul", (Const(value=0, dtype=d) as z, _)) if d.is_int:
             return z
-        case ("floordiv" | "div", (a, Const(value=1))):
+        case ("div", (a, Const(value=1))):
+            return a
+        case ("floordiv", (a, Const(value=1, dtype=d))) if d.is_int:
             return a
         case ("and", (a, Const(value=True, dtype=d))) if d.is_bool:
             return a

@@ -1,7 +1,6 @@
 """The rules of Core, checked: scopes, single binding, types, sizes, effects.
 
-A pass that breaks one gets `InvalidIR` with the statement, instead of wrong numbers later.
-`unique=True` adds that arrays are not used after they were consumed (`ir.unique`).
+A pass that breaks one gets `InvalidIR` with the statement. `unique=True` adds `ir.unique`.
 """
 
 from __future__ import annotations
@@ -253,14 +252,14 @@ class _Verifier:
         self.need(op in OPS, f"unknown operator {op!r}")
         self.uses(args, [Scalar(a.dtype) for a in args], "operand")
         self.need(len(args) == OPS[op].arity, f"{op} takes {OPS[op].arity} operands")
-        values = args[1:] if op == "select" else args
+        values = args[op == "select" :]
         if op == "select":
             self.same(args[0].type, BOOL, "condition of select")
         for a in values:
             self.need(a.dtype.kind in OPS[op].kinds, f"{op} does not take {a.dtype}")
             self.need(op in CASTS or a.dtype == values[0].dtype, f"operands of {op} differ in type")
-        if op == "from_bits":
-            self.need(args[0].dtype.bits >= 32, f"from_bits does not take {args[0].dtype}")
+        wide = op != "from_bits" or args[0].dtype.bits >= 32
+        self.need(wide, f"from_bits does not take {args[0].dtype}")
 
     def message(self, error: str, message: str, count: int) -> None:
         self.need(exception_named(error) is not None, f"{error} is no exception of the language")

@@ -41,7 +41,28 @@ class SizeError(CompileError, ValueError):
 
 
 class ArgumentError(TapelessError, TypeError):
-    """An argument of a call that the function cannot take."""
+    """An argument of a call that the function cannot take. `loc` points at the function."""
+
+    def __init__(self, message: str, loc: Loc | None = None, remedy: str = "") -> None:
+        self.message = message
+        self.loc = loc
+        self.remedy = remedy
+        super().__init__(message)
+
+    def __str__(self) -> str:
+        return report(self.message, self.loc, self.remedy)
+
+
+class AliasError(ArgumentError, ValueError):
+    """Arguments that share memory, of which one is written."""
+
+
+class ReadOnlyError(ArgumentError, ValueError):
+    """An argument that is written but cannot be."""
+
+
+class ShapeError(ArgumentError, ValueError):
+    """An argument whose rank or sizes are not the declared ones."""
 
 
 def report(message: str, loc: Loc | None, remedy: str = "") -> str:

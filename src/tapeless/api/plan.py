@@ -1,0 +1,112 @@
+"""What a call does around its kernel: where values come from, what must hold, what comes out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tapeless.core.names import Loc
+from tapeless.frontend.argtypes import captured_type
+from tapeless.frontend.signature import (
+    ArgType, ArrayArg, Guard, Input, NotOne, Out, Path, Root, Signature, Traced, TreeArg,
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Fixed:
+    """The code is right only while this dimension has this size."""
+
+    path: Path
+    axis: int
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """`ranks`: per input the rank of its Core array, or None for a scalar."""
+
+    name: str
+    loc: Loc
+    inputs: tuple[Input, ...]
+    ranks: tuple[int | None, ...]
+    output: Out
+    written: tuple[Path, ...]
+    guards: tuple[Guard, ...]
+    not_one: tuple[NotOne, ...]
+    fixed: tuple[Fixed, ...]
+
+
+def plan_of(traced: Traced, fixed: tuple[Fixed, ...], loc: Loc) -> Plan:
+    ranks = tuple(len(p.shape) if p.is_array else None for p in traced.fun.params)
+    return Plan(
+        traced.fun.name, loc, traced.inputs, ranks, traced.output, traced.written, traced.guards,
+        traced.not_one, fixed,
+    )  # fmt: skip
+
+
+# Sizes as a part of types -----------------------------------------------------------------------
+
+
+def any_sizes(shape: tuple[int, ...]) -> tuple[None, ...]:
+    """Dimensions that say nothing about sizes."""
+    return (None,) * len(shape)
+
+
+def with_sizes(signature: Signature, sizes: dict[tuple[Path, int], int]) -> Signature:
+    """The signature with some dimensions of run time made known."""
+    return tuple((name, _sized(type, Path(Root("arg", name)), sizes)) for name, type in signature)
+
+
+def _sized(type: ArgType, path: Path, sizes: dict[tuple[Path, int], int]) -> ArgType:
+    match type:
+        case ArrayArg(dtype, dims):
+            known = (sizes.get((path, k), d) for k, d in enumerate(dims))
+            return ArrayArg(dtype, tuple(known))
+        case TreeArg(kind, cls, keys, items, instance):
+            steps = tree_steps(type)
+            items = tuple(
+                _sized(i, Path(path.root, (*path.steps, s)), sizes)
+                for i, s in zip(items, steps, strict=True)
+            )
+            return TreeArg(kind, cls, keys, items, instance)
+        case _:
+            return type
+
+
+def tree_steps(tree: TreeArg) -> list[tuple[str, Any]]:
+    """The step from a container to each of its items."""
+    match tree.kind:
+        case "dict":
+            return [("item", k) for k in tree.keys]
+        case "dataclass":
+            return [("attr", k) for k in tree.keys]
+        case _:
+            return [("item", k) for k in range(len(tree.items))]
+
+
+# Whether a value still has a type ---------------------------------------------------------------
+
+# A value of these types that is the same object has the same meaning as before.
+UNCHANGING = (str, int, bool, type(None), type, type(np), type(len), type(tree_steps), np.ufunc)
+
+
+class Expectation:
+    """A guard as a quick test: an object seen before needs no second look."""
+
+    __slots__ = ("dynamic", "guard", "seen")
+
+    def __init__(self, guard: Guard, dynamic: frozenset[Path]) -> None:
+        self.guard = guard
+        self.dynamic = dynamic
+        self.seen: Any = Expectation
+
+    def holds(self, value: Any) -> bool:
+        if value is self.seen:
+            return True
+        guard = self.guard
+        fits = captured_type(value, guard.path, self.dynamic) == guard.expected
+        if fits and isinstance(value, UNCHANGING):
+            self.seen = value
+        return fits

@@ -21,7 +21,9 @@ class Arrays(State):
 
     # index modes
     def in_range(self, at: Atom, size: Atom) -> Atom:
-        """0 <= at < size, as one atom."""
+        """0 <= at < size, as one atom; true for what counts to that size."""
+        if isinstance(at, Var) and self.ranges.get(at) == size:
+            return Const(True, BOOL.dtype)
         return self.op("and", self.op("le", ZERO, at), self.op("lt", at, size))
 
     def honour(self, at: tuple[Atom, ...], shape: tuple[Atom, ...], modes: str) -> tuple[Atom, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TypeAlias
 
 from tapeless.analysis.storage import FRESH
@@ -51,6 +52,10 @@ class Branches(Registers):
             )
         )  # fmt: skip
         self.bind(*(o for o in meet.outs if isinstance(o, Var)))
+        for out, pointer in meet.pointers:
+            shape = self.shape(out)
+            whole = self.reshaped(pointer, shape, self.contiguous(shape))
+            self.places[out] = replace(self.places[out], buf=whole)
 
     def known_branch(self, stm: Let, body: Body | None) -> None:
         results = self.arm(stm, body, tuple(self.wants.get(o) for o in stm.outs))
@@ -122,6 +127,7 @@ class _Meeting:
         self.outs: list[Name] = []
         self.ones: list[Value] = []
         self.twos: list[Value] = []
+        self.pointers: list[tuple[Var, Buf]] = []
 
     def add(self, out: Name, one: Value, two: Value) -> None:
         self.outs.append(out)
@@ -141,8 +147,9 @@ class _Meeting:
         if one.capacity is not None and two.capacity is not None:
             capacity = self.low.counter("capacity")
             self.add(capacity, one.capacity, two.capacity)
-        buf = Buf(out.dtype, self.low.shape(out), one.buf.strides, out.hint, one.buf.space)
+        buf = Buf(out.dtype, one.buf.shape, one.buf.strides, out.hint, one.buf.space)
         self.add(buf, one.buf, two.buf)
+        self.pointers.append((out, buf))
         return Place(buf, (), capacity, min(one.reserved, two.reserved))
 
 

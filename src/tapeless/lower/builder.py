@@ -9,7 +9,9 @@ from tapeless.core.names import Atom, Const, Loc, Var
 from tapeless.core.prims import OPS
 from tapeless.core.types import INDEX, DType, Scalar, i64
 from tapeless.ir.build import fold
-from tapeless.loop.syntax import GLOBAL, Block, Buf, Check, Op, Row, Site, Stm, Value
+from tapeless.loop.syntax import (
+    GLOBAL, Alloc, Block, Buf, Check, Op, Row, Scope, Site, Stm, Value,
+)  # fmt: skip
 
 ZERO = Const(0, i64)
 ONE = Const(1, i64)
@@ -34,7 +36,7 @@ class Builder:
         self.known: list[dict[Key, Var]] = [{}]
         self.sites: list[Site] = []
         self.depth: dict[Var, int] = {}  # the block in which a variable is bound
-        self.bases: list[int] = [0]  # blocks that shared arithmetic may not leave
+        self.ranges: dict[Var, Atom] = {}  # loop counters: 0 <= counter < bound
         self.loc: Loc | None = None
 
     def emit(self, stm: Stm) -> None:
@@ -130,6 +132,19 @@ class Builder:
                 return k
         self.sites.append(site)
         return len(self.sites) - 1
+
+    @staticmethod
+    def scoped(stms: list[Stm], results: tuple[Value, ...] = ()) -> Block:
+        """A block that gives back what it allocates from the arena. Buffers among `results` must
+        come from outside."""
+        if not any(isinstance(s, Alloc) and s.result is None for s in stms):
+            return block(stms, results)
+        kept = [r for r in results if isinstance(r, Var)]
+        names = {r: Var(r.type, r.hint) for r in kept}
+        outs = tuple(names.values())
+        inner = block(stms, tuple(names))
+        renamed = tuple(names.get(r, r) if isinstance(r, Var) else r for r in results)
+        return Block((Scope(outs, inner),), renamed)
 
     def counter(self, hint: str = "i") -> Var:
         return Var(INDEX, hint)

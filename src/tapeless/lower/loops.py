@@ -74,6 +74,7 @@ class _LoopLowering:
             low.bind(*(p for p in self.moving.params if isinstance(p, Var)))
             if isinstance(exp.form, For):
                 low.bind(exp.form.var)
+                low.ranges[exp.form.var] = low.atom(exp.form.size)
             self.bind_state(self.moving.params)
             for c, k in zip(carried, registers, strict=True):
                 low.registers[c] = _atom(self.moving.params[k])
@@ -82,7 +83,9 @@ class _LoopLowering:
                 self.moving.nexts[k] = low.registers[c]
         low.registers = outer
         outs = tuple(_like(p) for p in self.moving.params)
-        self.emit(outs, cond, block(stms, tuple(self.moving.nexts)))
+        escapes = any(m in (GROW, ESCAPE) for m in self.modes)
+        close = block if escapes else low.scoped
+        self.emit(outs, cond, close(stms, tuple(self.moving.nexts)))
         low.bind(*(o for o in outs if isinstance(o, Var)))
         for c, k in zip(carried, registers, strict=True):
             low.registers[c] = _atom(outs[k])
@@ -104,7 +107,7 @@ class _LoopLowering:
             low.bind(*(p for p in self.moving.params if isinstance(p, Var)))
             self.bind_state(self.moving.params)
             results = low.body(body)
-        return block(stms, tuple(r for r in results if not isinstance(r, Place)))
+        return low.scoped(stms, tuple(r for r in results if not isinstance(r, Place)))
 
     # before the first pass
     def enter(self) -> None:

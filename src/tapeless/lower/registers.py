@@ -132,15 +132,16 @@ class Registers(Arrays):
 
     # loops that carry registers
     def carrying_loop(
-        self, loop: Range, bodies: tuple[Body, ...], own: tuple[Var, ...], inside: Callable[[], None]
-    ) -> None:
+        self, loop: Range, bodies: tuple[Body, ...], own: tuple[Var, ...], inside: Callable[[], None],
+        also: tuple[Var, ...] = (),
+    ) -> None:  # fmt: skip
         """One For level: `inside` emits its body; registers it touches become parameters.
 
         `own`: variables bound by this loop and those within it, on which a promoted cell's index
-        cannot depend.
+        cannot depend; `also`: registers that `inside` changes on its own.
         """
         promoted = self.promote(bodies, own)
-        carried = self.touched(*bodies)
+        carried = [*self.touched(*bodies), *also]
         before = tuple(self.registers[c] for c in carried)
         params = tuple(_like(b, c) for b, c in zip(before, carried, strict=True))
         is_parallel = loop.kind != SEQ
@@ -148,6 +149,7 @@ class Registers(Arrays):
             self.kinds.append(loop.kind)
         with self.block() as stms:
             self.bind(loop.var, *params)
+            self.ranges[loop.var] = loop.stop
             self.registers.update(zip(carried, params, strict=True))
             inside()
             results = tuple(self.registers[c] for c in carried)
@@ -158,7 +160,7 @@ class Registers(Arrays):
         self.emit(
             For(
                 outs, loop.var, loop.start, loop.stop, loop.kind, params, before,
-                block(stms, results), reduces,
+                self.scoped(stms, results), reduces,
             )
         )  # fmt: skip
         self.bind(*outs)
@@ -193,11 +195,13 @@ class Registers(Arrays):
             del self.cells[target, p.at]
             value = self.registers.pop(p.register)
             op = str(self.accs.pop(p.register).op)
-            self._combine_guarded(target, p.at, p.put.modes, value, op)
+            self._combine_guarded(target, p.at, value, op)
 
     def _combine_guarded(
-        self, target: Var, at: tuple[Atom, ...], modes: str, value: Atom, op: str
+        self, target: Var, at: tuple[Atom, ...], value: Atom, op: str
     ) -> None:
+        """The loop may have run zero times: an index proved in it need not be in range here."""
+        modes = IGNORE * len(at)
         self.guarded(
             at, self.shape(target), modes, lambda: self.combine(target, at, value, op)
         )

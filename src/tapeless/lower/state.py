@@ -61,6 +61,7 @@ class State(Builder, ABC):
         self.kinds: list[str] = []  # enclosing parallel loops
         self.defs: dict[Var, Exp] = {}  # definitions of scalars, for index simplification
         self.foreign: dict[str, None] = {}
+        self.result_bufs: dict[int, Buf] = {}  # buffers allocated as results
 
     # atoms and sizes
     def atom(self, atom: Atom) -> Atom:
@@ -100,7 +101,15 @@ class State(Builder, ABC):
     def allocate(self, var: Var, *, zero: bool = False, result: int | None = None) -> Place:
         buf = self.buf(var.dtype, self.shape(var), var.hint, self.space)
         self.emit(Alloc(buf, zero, result))
+        if result is not None:
+            self.result_bufs[result] = buf
         return Place(buf)
+
+    def saved(self, place: Place, var: Var) -> Place:
+        """A copy of the array `var` at `place`."""
+        new = self.allocate(var)
+        self.copy(new, place, var)
+        return new
 
     def view(self, place: Place, var: Var) -> Buf:
         """A buffer that is exactly the array `var` at `place`."""

@@ -49,10 +49,18 @@ def interpret(fun: Fun, *args: Any, counts: Meter | None = None) -> tuple[Any, .
     env = compiler.env()
     values = [_argument(p, a, p in fun.writes) for p, a in zip(fun.params, args, strict=True)]
     params(env, values)
+    if counts is not None:
+        _give(values, counts)
     del values, args
     with np.errstate(all="ignore"):
         results = run(env)
     return tuple(np.array(r) if isinstance(r, np.ndarray) else r for r in results)
+
+
+def _give(values: list[Any], meter: Meter) -> None:
+    for value in values:
+        if isinstance(value, np.ndarray):
+            meter.given(value)
 
 
 def _argument(param: Var, value: Any, written: bool) -> Any:
@@ -105,7 +113,7 @@ class _Compiler(NestSteps):
             yield lambda env: meter.spend(flops, reads, writes)
         yield step
         arrays = [v for v in stm.outs if v.is_array]
-        dying = (arrays_in(stm.exp) | set(arrays)) - after
+        dying = (arrays_in(stm.exp) | set(arrays)) - after - self.accs.keys()
         if dying:
             yield self.clear(dying)
         if arrays:
@@ -120,7 +128,7 @@ class _Compiler(NestSteps):
             case Index(array, at, modes):
                 return self.index(array, at, modes, outs[0])
             case Update():
-                return self.update(exp, outs[0])
+                return self.update(exp, outs[0], dies=exp.array not in after)
             case Alloc():
                 return self.alloc(exp, outs[0])
             case Append():

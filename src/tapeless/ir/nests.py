@@ -13,6 +13,7 @@ from tapeless.core.names import Atom, Var
 from tapeless.ir.slots import Env, Undefined, Values
 from tapeless.ir.steps import FlatSteps, Meter, Step
 from tapeless.ir.syntax import Acc, Body, Each, Exp, Fold, Loop, Monoid, Put, Scan
+from tapeless.ir.unique import reads_own_cell
 from tapeless.ir.walk import atoms_of, bodies_of, free_vars
 
 Run: TypeAlias = Callable[[Env], list[Any]]
@@ -63,9 +64,10 @@ class NestSteps(FlatSteps):
     def tracker(self, vars: Sequence[Var]) -> Step:
         """Reports the arrays that `vars` are bound to."""
         slots, meter = self.slots_of(vars), self.meter
+        if meter is None:
+            return self.clear(())
 
         def track(env: Env) -> None:
-            assert meter is not None
             for slot in slots:
                 if env[slot] is not None:
                     meter.track(env[slot])
@@ -81,9 +83,11 @@ class NestSteps(FlatSteps):
 
     def each(self, exp: Each, outs: tuple[Var, ...], after: set[Var]) -> Step:
         accs = [v for acc in exp.accs for v in acc.vars]
-        opens = [self.open(v, init) for acc in exp.accs for v, init in self.opened(acc)]
+        opens = [
+            self.open(v, init, d) for acc in exp.accs for v, init, d in self.opened(acc, exp, after)
+        ]
         forget = self.forget([i for a in exp.accs for i in a.inits], after, exp)
-        track = self.tracker(accs) if self.meter is not None else self.clear(())
+        track = self.tracker([a for a in accs if a.is_array])
         buffers, vars = self.slots_of(accs), self.slots_of(exp.vars)
         sizes, bind = self.sizes(exp.sizes, "a nest"), self.setter(outs)
         elements = outs[: len(exp.body.results)]
@@ -115,20 +119,21 @@ class NestSteps(FlatSteps):
 
         return run
 
-    def opened(self, acc: Acc) -> Iterator[tuple[Var, Atom]]:
+    def opened(self, acc: Acc, exp: Each, after: set[Var]) -> Iterator[tuple[Var, Atom, bool]]:
+        """The variables of an accumulator, how they start, and whether that array dies here."""
+        needed = after if reads_own_cell(acc, exp.body) else after | free_arrays(exp)
         for var, init in zip(acc.vars, acc.inits, strict=True):
             self.accs[var] = acc
             if acc.op == "=":
                 self.masks[var] = self.new_slot()
-            yield var, init
+            yield var, init, init not in needed
 
-    def open(self, var: Var, init: Atom) -> Step:
+    def open(self, var: Var, init: Atom, dies: bool) -> Step:
         """Binds an accumulator to a buffer of its own that starts as `init`."""
-        out, source, mask = self.slot(var), self.slot(init), self.masks.get(var)
-        dtype = var.dtype.numpy
+        out, take, mask = self.slot(var), self.taker(init, dies=dies), self.masks.get(var)
 
         def run(env: Env) -> None:
-            env[out] = np.array(env[source], dtype)
+            env[out] = take(env)
             if mask is not None:
                 env[mask] = np.zeros(env[out].shape, bool)
 

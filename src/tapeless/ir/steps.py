@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+import sys
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol, TypeAlias
 
@@ -41,6 +42,12 @@ class Meter(Protocol):
     def track(self, array: np.ndarray) -> None:
         """`array` is storage of the program's own from now until Python frees it."""
 
+    def given(self, array: np.ndarray) -> None:
+        """`array` is storage of the caller's, which costs nothing."""
+
+
+# References to an array that only one slot holds, while `take` looks at it: slot, local, argument.
+ALONE = 3
 
 # Operators of Python that on NumPy scalars of one type do the same as the ufunc, but faster.
 FAST: dict[str, Callable[..., Any]] = {
@@ -85,12 +92,12 @@ class FlatSteps(Slots):
 
         return run
 
-    def update(self, exp: Update, var: Var) -> Step:
-        out, source, value = self.slot(var), self.slot(exp.array), self.slot(exp.value)
-        locate = self.locator(exp.at, exp.modes)
+    def update(self, exp: Update, var: Var, *, dies: bool) -> Step:
+        out, value = self.slot(var), self.slot(exp.value)
+        take, locate = self.taker(exp.array, dies=dies), self.locator(exp.at, exp.modes)
 
         def run(env: Env) -> None:
-            new = env[source].copy()
+            new = take(env)
             cell = locate(env, new.shape)
             if cell is not None:
                 new[cell] = env[value]
@@ -98,12 +105,29 @@ class FlatSteps(Slots):
 
         return run
 
+    def taker(self, source: Atom, *, dies: bool) -> Callable[[Env], np.ndarray]:
+        """A copy of what is consumed; with a meter its own storage, if nothing else needs it."""
+        slot, dtype, meter = self.slot(source), source.dtype.numpy, self.meter
+
+        def take(env: Env) -> np.ndarray:
+            old = env[slot]
+            if meter is not None and isinstance(old, np.ndarray):
+                if dies and sys.getrefcount(old) == ALONE:
+                    return old
+                meter.spend(0, old.size, old.size)
+            return np.array(old, dtype)
+
+        return take
+
     def alloc(self, exp: Alloc, var: Var) -> Step:
         out, shape, dtype = self.slot(var), self.sizes(exp.shape, var.hint), exp.dtype.numpy
-        new: Callable[..., Any] = np.zeros if exp.kind == "zeros" else poison
+        zeros, meter = exp.kind == "zeros", self.meter
+        new: Callable[..., Any] = np.zeros if zeros else poison
 
         def run(env: Env) -> None:
             env[out] = new(shape(env), dtype)
+            if zeros and meter is not None:
+                meter.spend(0, 0, env[out].size)
 
         return run
 

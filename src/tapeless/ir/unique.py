@@ -111,13 +111,13 @@ class _Uniqueness:
             case Each(_, _, accs, body):
                 for acc in accs:
                     self.take(acc.inits, owned)
-                    if _reads_own_cell(acc, body):  # alive in the body, dead after it
+                    if reads_own_cell(acc, body):  # alive in the body, dead after it
                         self.dead.difference_update(acc.inits)
             case _:
                 pass
 
 
-def _reads_own_cell(acc: Acc, body: Body) -> bool:
+def reads_own_cell(acc: Acc, body: Body) -> bool:
     """Whether each pass reads `acc`'s initial value only at the cell that it puts to afterwards."""
     (init, *more), target = acc.inits, acc.vars[0]
     if acc.op != "=" or more or not isinstance(init, Var):

@@ -69,7 +69,9 @@ class _Printer:
         match stm:
             case Op(out, op, args, loose):
                 symbol = OPS[op].symbol
-                text = f" {symbol} ".join(map(self.value, args)) if symbol and len(args) == 2 else ""
+                text = (
+                    f" {symbol} ".join(map(self.value, args)) if symbol and len(args) == 2 else ""
+                )
                 text = text or f"{op}({self.values(args)})"
                 yield f"{self.binder(out)} = {text}{'  ~' if loose else ''}"
             case AnyLane(out, cond):

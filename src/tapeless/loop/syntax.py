@@ -63,7 +63,9 @@ class Site:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Proc:
-    """A kernel. `results` are scalars, or the buffers of `Alloc(result=k)`, in order of k.
+    """A kernel. `params` take one slot each, in order: scalars, the pointers of arrays, and behind
+    the pointer of an array of layout "S" its strides. `results` are scalars, or the buffers of
+    `Alloc(result=k)` where k is the position in `results`.
 
     `foreign` names the functions that its Calls reach through the context's table."""
 
@@ -136,8 +138,8 @@ class Alloc:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Row:
-    """`out` points at buf[at, ...]: the sub-array behind a prefix of indices, or the same memory
-    under other sizes and strides."""
+    """`out` points at buf[at, ...], seen under sizes and strides of its own (mostly those of the
+    remaining axes). Only the strides of `buf` that `at` needs are read."""
 
     out: Buf
     buf: Buf
@@ -146,7 +148,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Copy:
-    """All elements of `src` to `dst`: the shapes agree, the memory does not overlap."""
+    """All elements of `src` to `dst`: the shapes agree; the memory is the same or does not overlap."""
 
     dst: Buf
     src: Buf
@@ -166,7 +168,8 @@ class Reduce:
 
     `params` are positions among the loop's parameters. `op` is "+", "*", "min", "max", or "" for
     the block `body` over (left..., right...) with `neutral` elements. `ordered`: iterations may be
-    grouped but not exchanged, so that only threads (by blocks) may share them.
+    grouped but not exchanged, so that only threads (by blocks) may share them. Partial values start
+    neutral; the loop's result is its initial value combined with all of them.
     """
 
     params: tuple[int, ...]

@@ -142,7 +142,7 @@ class _Verifier:
                     self.need(result not in self.results, f"result {result} is allocated twice")
                     self.results[result] = buf
             case Row(out, buf, at):
-                self.buffer(buf)
+                (self.buffer if at else self.use)(buf)
                 self.need(len(at) <= len(buf.shape), f"{len(at)} indices of {buf}")
                 self.integers(at, "index")
                 self.need(out.dtype is buf.dtype and out.space == buf.space, f"{out} is no {buf}")
@@ -161,7 +161,9 @@ class _Verifier:
                 for a, d in zip(args, dtypes, strict=True):
                     self.typed(a, d, "argument")
             case Call(callee, args, out):
-                self.need(callee in self.proc.foreign, f"{callee} is not among the foreign functions")
+                self.need(
+                    callee in self.proc.foreign, f"{callee} is not among the foreign functions"
+                )
                 self.use(*args)
                 self.bind(out)
             case _:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 
 from tapeless.core.names import Atom, Const, Var
 from tapeless.core.types import BOOL
@@ -113,11 +112,13 @@ class Arrays(State):
         length = self.size(exp.array.shape[0])
         if place.reserved == 0:
             place = self.reserve(place, exp.array, ONE, 1)
+        longer = self.reshaped(place.buf, self.shape(out), place.buf.strides)
+        now = Place(longer, (), place.capacity, place.reserved - 1)
         if isinstance(exp.value, Var) and exp.value.is_array:
-            self.copy(place.row((length,)), self.places[exp.value], exp.value)
+            self.copy(now.row((length,)), self.places[exp.value], exp.value)
         else:
-            self.store(place, (length,), self.atom(exp.value))
-        self.places[out] = replace(place, reserved=place.reserved - 1)
+            self.store(now, (length,), self.atom(exp.value))
+        self.places[out] = now
 
     def reserve(self, place: Place, array: Var, more: Atom, times: int) -> Place:
         """`place` moved to a buffer twice as long unless `more` rows fit behind the array.

@@ -48,5 +48,3 @@ class Calls(Loops):
 
     def array_slots(self, buf: Buf) -> list[Value]:
         return [buf, *buf.shape, *buf.strides]
-
-

@@ -1,8 +1,8 @@
 """Core to a smaller Core, before storage is planned: what nests and loops can already say.
 
-    fold  i < n by op of e          ⇒  each (i < n) with (s = neutral by op) { put s <- e }
-    fold/scan of arrays             ⇒  loop with arrays in its state
-    sort  a[at]                     ⇒  a bottom-up merge sort of indices (`lower.sorting`)
+fold  i < n by op of e          ⇒  each (i < n) with (s = neutral by op) { put s <- e }
+fold/scan of arrays             ⇒  loop with arrays in its state
+sort  a[at]                     ⇒  a bottom-up merge sort of indices (`lower.sorting`)
 """
 
 from __future__ import annotations
@@ -71,9 +71,7 @@ def _fold_of_arrays(stm: Let, exp: Fold | Scan) -> list[Let]:
     params = tuple(s.fresh() for s in starts)
     with b.scope() as inner:
         inner += stms
-        nexts = tuple(
-            _store(b, p, exp.var, r) for p, r in zip(params, join.results, strict=True)
-        )
+        nexts = tuple(_store(b, p, exp.var, r) for p, r in zip(params, join.results, strict=True))
         body = b.body((*join.results, *nexts))
     finals = tuple(v.fresh() for v in m.left)
     loop = Loop(For(exp.var, exp.size), (*m.left, *params), (*m.neutral, *starts), body)

@@ -53,7 +53,8 @@ class Kernel(Nests):
             wants = tuple(Want(result=k) for k in range(count))
             found = self.body(fun.body, wants)
             results = tuple(
-                self.result(k, r, a) for k, (r, a) in enumerate(zip(found[:count], fun.body.results))
+                self.result(k, r, a)
+                for k, (r, a) in enumerate(zip(found[:count], fun.body.results))
             )
             self.write_back(found[count:])
         return Proc(
@@ -92,18 +93,14 @@ class Kernel(Nests):
         return home.buf
 
     def write_back(self, found: tuple[Result, ...]) -> None:
-        """Contents of written parameters to where they belong; all are saved first if some lie in
-        each other's place."""
+        """Contents of written parameters to where they belong."""
         homes = [self.places[p] for p in self.fun.writes]
         moves = [
             (home, r, p)
             for home, r, p in zip(homes, found, self.fun.writes, strict=True)
             if isinstance(r, Place) and not r.is_same(home)
         ]
-        if any(source.buf is home.buf for _, source, _ in moves for home in homes):
-            moves = [(home, self.saved(source, p), p) for home, source, p in moves]
-        for home, source, p in moves:
-            self.copy(home, source, p)
+        self.move(moves, homes)
 
     # statements
     def body(self, body: Body, wants: tuple[Want | None, ...] = ()) -> tuple[Result, ...]:

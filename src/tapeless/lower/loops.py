@@ -140,9 +140,7 @@ class _LoopLowering:
         self.buffers[k] = self.moving.add(self.pointer(param, whole), whole)
 
     def pointer(self, param: Var, like: Buf) -> Buf:
-        shape = tuple(
-            self.current(s) if isinstance(s, Var) else index(s) for s in param.shape
-        )
+        shape = tuple(self.current(s) if isinstance(s, Var) else index(s) for s in param.shape)
         strides = self.low.contiguous(shape)
         return Buf(param.dtype, shape, strides, param.hint, like.space)
 
@@ -233,24 +231,14 @@ class _LoopLowering:
         raise AssertionError("rotating arrays keep their number of buffers")
 
     def copy_back(self, results: tuple[Result, ...]) -> None:
-        """Results that belong in a fixed place but were made elsewhere; if one lies in another's
-        place, all are saved before any is overwritten."""
+        """Results that belong in a fixed place but were made elsewhere."""
         low = self.low
         moves = [
             (self.fixed[k], r, self.exp.params[k])
             for k, r in enumerate(results)
             if k in self.fixed and isinstance(r, Place) and not r.is_same(self.fixed[k])
         ]
-        homes = [self.fixed[k] for k in self.fixed]
-        if any(source.is_same(home) for _, source, _ in moves for home in homes):
-            saved = []
-            for home, source, param in moves:
-                temp = low.allocate(param)
-                low.copy(temp, source, param)
-                saved.append((home, temp, param))
-            moves = saved
-        for home, source, param in moves:
-            low.copy(home, source, param)
+        low.move(moves, list(self.fixed.values()))
 
     # after the last pass
     def leave(self, outs: tuple[Name, ...]) -> None:

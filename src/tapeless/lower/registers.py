@@ -84,9 +84,7 @@ class Registers(Arrays):
             self.registers[key] = value
         else:
             now = self.registers[key]
-            self.registers[key] = self.op(
-                PUT_OPS[acc.op], now, value, hint=target.hint, loose=True
-            )
+            self.registers[key] = self.op(PUT_OPS[acc.op], now, value, hint=target.hint, loose=True)
 
     def combine(self, target: Var, at: tuple[Atom, ...], value: Atom, op: str) -> None:
         """target[at] op= value, in memory."""
@@ -197,14 +195,10 @@ class Registers(Arrays):
             op = str(self.accs.pop(p.register).op)
             self._combine_guarded(target, p.at, value, op)
 
-    def _combine_guarded(
-        self, target: Var, at: tuple[Atom, ...], value: Atom, op: str
-    ) -> None:
+    def _combine_guarded(self, target: Var, at: tuple[Atom, ...], value: Atom, op: str) -> None:
         """The loop may have run zero times: an index proved in it need not be in range here."""
         modes = IGNORE * len(at)
-        self.guarded(
-            at, self.shape(target), modes, lambda: self.combine(target, at, value, op)
-        )
+        self.guarded(at, self.shape(target), modes, lambda: self.combine(target, at, value, op))
 
     def reduces(self, carried: list[Var]) -> tuple[Reduce, ...]:
         """How a parallel loop combines its registers."""

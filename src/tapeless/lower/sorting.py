@@ -60,17 +60,13 @@ def _merge(
         left = b.one(Index(perm, (b.prim("min", i, b.prim("sub", middle, ONE)),), PROVED))
         right = b.one(Index(perm, (b.prim("min", j, b.prim("sub", high, ONE)),), PROVED))
         first = _less(b, _key(b, array, at, right), _key(b, array, at, left))
-        takes_right = b.prim(
-            "and", has_right, b.prim("or", b.prim("not", has_left), first)
-        )
+        takes_right = b.prim("and", has_right, b.prim("or", b.prim("not", has_left), first))
         value = b.prim("select", takes_right, right, left)
         step = b.prim("i64", takes_right)
         stored = b.one(Update(into, (b.prim("add", low, k),), value, PROVED), "spare")
         nexts = (b.prim("add", i, b.prim("sub", ONE, step)), b.prim("add", j, step), stored)
         body = b.body(nexts)
-    loop = Loop(
-        For(k, b.prim("sub", high, low)), (i, j, into), (low, middle, other), body
-    )
+    loop = Loop(For(k, b.prim("sub", high, low)), (i, j, into), (low, middle, other), body)
     return b.let(loop, "i", "j", "spare")[2]
 
 

@@ -61,6 +61,7 @@ class State(Builder, ABC):
         self.kinds: list[str] = []  # enclosing parallel loops
         self.defs: dict[Var, Exp] = {}  # definitions of scalars, for index simplification
         self.foreign: dict[str, None] = {}
+        self.allocated: set[Buf] = set()
         self.result_bufs: dict[int, Buf] = {}  # buffers allocated as results
 
     # atoms and sizes
@@ -101,6 +102,7 @@ class State(Builder, ABC):
     def allocate(self, var: Var, *, zero: bool = False, result: int | None = None) -> Place:
         buf = self.buf(var.dtype, self.shape(var), var.hint, self.space)
         self.emit(Alloc(buf, zero, result))
+        self.allocated.add(buf)
         if result is not None:
             self.result_bufs[result] = buf
         return Place(buf)
@@ -122,6 +124,18 @@ class State(Builder, ABC):
         """Copy the array `var` between places that differ."""
         if not to.is_same(source):
             self.emit(Copy(self.view(to, var), self.view(source, var)))
+
+    def move(self, moves: list[tuple[Place, Place, Var]], homes: list[Place]) -> None:
+        """Copy arrays to their homes: (home, where it is now, the array). All are saved first if one
+        may lie in another's home: what loops give back is in memory not known before they ran."""
+
+        def elsewhere(place: Place) -> bool:
+            return place.buf in self.allocated and not any(place.buf is h.buf for h in homes)
+
+        if len(moves) > 1 and not all(elsewhere(source) for _, source, _ in moves):
+            moves = [(home, self.saved(source, array), array) for home, source, array in moves]
+        for home, source, array in moves:
+            self.copy(home, source, array)
 
     def clear(self, place: Place, shape: tuple[Atom, ...]) -> None:
         """Write zeros to every element."""

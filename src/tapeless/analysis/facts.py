@@ -1,0 +1,425 @@
+"""What is known about integers at a place of the program: affine values, bounds, conditions.
+
+Every i64 variable has an exact value as a polynomial over symbols (counters, sizes, values read
+from memory). Facts are polynomials known to be ≥ 0, each filed under its newest symbol; a goal
+p ≥ 0 is proved by eliminating its newest symbol v with a fact about v, as in Fourier and Motzkin:
+
+    p = c·v + r, c ≥ 0, k·v + s ≥ 0, k > 0   ⇒   p ≥ 0 follows from k·r - c·s ≥ 0
+
+Arithmetic wraps in the program, not here: a sum is taken apart only if bounds show that it does
+not wrap. Sizes of arrays and trip counts are taken to be below 2⁵⁶, which no machine counts to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+from tapeless.analysis import poly
+from tapeless.analysis.poly import UNIT, Poly
+from tapeless.core.names import Atom, Const, Var
+from tapeless.core.prims import CASTS
+from tapeless.core.types import DTYPES, INDEX, Array, Size, i64
+from tapeless.ir.syntax import Exp, Prim
+
+MIN, MAX = -(1 << 63), (1 << 63) - 1
+LARGEST = 1 << 56  # of sizes and counters
+FUEL = 150  # steps of one proof
+
+
+class Facts:
+    """Facts of the current scope; `mark` and `undo` bracket what holds only in part of it."""
+
+    def __init__(self) -> None:
+        self.values: dict[Var, Poly] = {}
+        self.vars: list[Var | None] = []  # the variable of each symbol
+        self.low: list[int] = []
+        self.high: list[int] = []
+        self.facts: list[list[Poly]] = []
+        self.cases: dict[int, tuple[tuple[Poly, Poly], ...]] = {}  # (value, ≥ 0 in that case)
+        self.defs: dict[Var, Exp] = {}
+        self.known: dict[Var, bool] = {}
+        self.trail: list[tuple[int, int] | Var] = []  # (symbol, what changed) or a known condition
+        self.bounds: list[tuple[int, int]] = []
+        self.fuel = 0
+
+    # scopes
+    def mark(self) -> int:
+        return len(self.trail)
+
+    def undo(self, mark: int) -> None:
+        """Forget what was learnt since `mark`."""
+        while len(self.trail) > mark:
+            last = self.trail.pop()
+            if isinstance(last, Var):
+                del self.known[last]
+                continue
+            v, facts = last
+            del self.facts[v][facts:]
+            self.low[v], self.high[v] = self.bounds.pop()
+
+    @contextmanager
+    def scope(self) -> Iterator[None]:
+        mark = self.mark()
+        yield
+        self.undo(mark)
+
+    # values
+    def new_symbol(self, var: Var | None, low: int = MIN, high: int = MAX) -> int:
+        self.vars.append(var)
+        self.low.append(low)
+        self.high.append(high)
+        self.facts.append([])
+        return len(self.vars) - 1
+
+    def value(self, atom: Atom | Size) -> Poly:
+        """The exact value of an i64 atom or size."""
+        if isinstance(atom, Const):
+            return poly.constant(int(atom.value))
+        if isinstance(atom, int):
+            return poly.constant(atom)
+        known = self.values.get(atom)
+        if known is None:
+            known = self.values[atom] = poly.symbol(self.new_symbol(atom))
+        return known
+
+    def lowest(self, p: Poly) -> int:
+        """A lower bound of p from the ranges of its symbols alone."""
+        return sum(min(self._ends(m, c)) for m, c in p.items())
+
+    def highest(self, p: Poly) -> int:
+        return sum(max(self._ends(m, c)) for m, c in p.items())
+
+    def _ends(self, monomial: poly.Monomial, c: int) -> tuple[int, int]:
+        low = high = c
+        for v in monomial:
+            a, b = self.low[v], self.high[v]
+            ends = (low * a, low * b, high * a, high * b)
+            low, high = min(ends), max(ends)
+        return low, high
+
+    def fits(self, p: Poly) -> bool:
+        """Whether p surely does not wrap; products of sizes and counters are taken not to."""
+        if any(len(m) > 1 for m in p):
+            return all(-LARGEST <= self.low[v] and self.high[v] <= LARGEST for m in p for v in m)
+        return MIN <= self.lowest(p) and self.highest(p) <= MAX
+
+    # binding
+    def params(self, vars: Sequence[Var]) -> None:
+        """Variables of unknown value; sizes of arrays among them are sizes."""
+        for var in vars:
+            if var.type == INDEX:
+                self.value(var)
+        for var in vars:
+            self.array(var)
+
+    def array(self, var: Var) -> None:
+        """An array exists: its sizes are not negative."""
+        if isinstance(var.type, Array):
+            for size in var.type.shape:
+                if isinstance(size, Var):
+                    self.require(self.value(size))
+                    self.require(poly.shift(poly.scale(self.value(size), -1), LARGEST))
+
+    def counter(self, var: Var, size: Atom) -> None:
+        """0 ≤ var < size, inside the loop; so the loop runs at least once there."""
+        n = self.value(size)
+        self.require(poly.shift(n, -1))
+        self._is_its_argument(size)
+        v = self.new_symbol(var, 0, max(min(self.highest(n), LARGEST) - 1, 0))
+        self.values[var] = poly.symbol(v)
+        self.facts[v].append(poly.sub(poly.shift(n, -1), poly.symbol(v)))
+
+    def _is_its_argument(self, size: Atom) -> None:
+        """max(a, 0) is a where it is known to be at least 1."""
+        match self.defs.get(size) if isinstance(size, Var) else None:
+            case Prim("max", (a, Const(value=0))) | Prim("max", (Const(value=0), a)):
+                self.require(poly.sub(self.value(a), self.value(size)))
+            case _:
+                pass
+
+    def bind(self, var: Var, exp: Exp) -> None:
+        """`var` is the one result of `exp`."""
+        self.defs[var] = exp
+        if var.type == INDEX and var not in self.values:
+            if isinstance(exp, Prim):
+                self.values[var] = self._prim(var, exp.op, exp.args)
+            else:
+                self.value(var)
+        elif var.is_array:
+            self.array(var)
+
+    def _prim(self, var: Var, op: str, args: tuple[Atom, ...]) -> Poly:
+        exact = self._exact(op, args)
+        if exact is not None and self.fits(exact):
+            return exact
+        v = self.new_symbol(var)
+        me = poly.symbol(v)
+        if op in CASTS:
+            self._cast(v, args[0])
+        elif op in ("min", "max", "select", "abs"):
+            self._choice(v, me, op, args)
+        elif op in ("floordiv", "mod", "shr", "and"):
+            self._division(v, me, op, args)
+        return me
+
+    def _exact(self, op: str, args: tuple[Atom, ...]) -> Poly | None:
+        if op not in ("add", "sub", "mul", "neg"):
+            return None
+        p = self.value(args[0])
+        if op == "neg":
+            return poly.scale(p, -1)
+        q = self.value(args[1])
+        if op == "mul":
+            return poly.multiply(p, q)
+        return poly.add(p, q) if op == "add" else poly.sub(p, q)
+
+    def _cast(self, v: int, source: Atom) -> None:
+        dtype = source.dtype
+        if dtype.is_bool:
+            self.low[v], self.high[v] = 0, 1
+        elif dtype.is_int and (dtype.bits < 64):
+            signed = dtype.kind == "i"
+            self.low[v] = -(1 << (dtype.bits - 1)) if signed else 0
+            self.high[v] = (1 << (dtype.bits - signed)) - 1
+
+    def _choice(self, v: int, me: Poly, op: str, args: tuple[Atom, ...]) -> None:
+        """The value is one of two, and which one is known in each case."""
+        if op == "abs":
+            p = self.value(args[0])
+            q = poly.scale(p, -1)
+        else:
+            p, q = (self.value(a) for a in args[-2:])
+        above = op in ("max", "abs")
+        ends = [(self.lowest(x), self.highest(x)) for x in (p, q)]
+        (a, b), (c, d) = ends
+        pick = max if above else min
+        if op == "select":
+            low, high = min(a, c), max(b, d)
+        else:
+            low, high = pick(a, c), pick(b, d)
+        self.low[v], self.high[v] = max(low, MIN), min(high, MAX)
+        if op == "select":
+            then, orelse = self._condition(args[0])
+            self.cases[v] = ((p, then), (q, orelse))
+            return
+        for x in (p, q):
+            self.facts[v].append(poly.sub(me, x) if above else poly.sub(x, me))
+        gap = poly.sub(p, q) if above else poly.sub(q, p)
+        self.cases[v] = ((p, gap), (q, poly.scale(gap, -1)))
+
+    def _condition(self, cond: Atom) -> tuple[Poly, Poly]:
+        """What is ≥ 0 if a comparison holds, and if it does not."""
+        match self.defs.get(cond) if isinstance(cond, Var) else None:
+            case Prim("lt", (a, b)) if a.dtype is i64:
+                gap = poly.sub(self.value(b), self.value(a))
+                return poly.shift(gap, -1), poly.scale(gap, -1)
+            case Prim("le", (a, b)) if a.dtype is i64:
+                gap = poly.sub(self.value(b), self.value(a))
+                return gap, poly.shift(poly.scale(gap, -1), -1)
+            case _:
+                return {}, {}
+
+    def _division(self, v: int, me: Poly, op: str, args: tuple[Atom, ...]) -> None:
+        p, q = self.value(args[0]), self.value(args[1])
+        k = poly.constant_of(q)
+        if op == "and":
+            if self.prove(q) or self.prove(p):
+                self.low[v] = 0
+                self.high[v] = max(self.highest(q) if self.prove(q) else self.highest(p), 0)
+            return
+        if op == "shr":
+            if k is None or not 0 <= k < 63:
+                return
+            k, op = 1 << k, "floordiv"
+            q = poly.constant(k)
+        if not self.prove(poly.shift(q, -1)):
+            return
+        if op == "mod":
+            self.low[v], self.high[v] = 0, max(self.highest(q) - 1, 0)
+            self.facts[v].append(poly.sub(poly.shift(q, -1), me))
+            if self.prove(p):
+                self.facts[v].append(poly.sub(p, me))
+            return
+        low, high = self.lowest(p), self.highest(p)
+        self.low[v], self.high[v] = min(low, 0) if k is None else low // k, max(high, 0)
+        if k is not None:
+            self.high[v] = high // k
+            self.facts[v].append(poly.combine(p, 1, me, -k))
+            self.facts[v].append(poly.shift(poly.combine(p, -1, me, k), k - 1))
+        elif self.prove(p):
+            self.low[v] = 0
+            self.facts[v].append(poly.sub(p, me))
+
+    # learning
+    def require(self, p: Poly) -> None:
+        """Take it that p ≥ 0."""
+        v = poly.newest(p)
+        if v < 0:
+            return
+        self.trail.append((v, len(self.facts[v])))
+        self.bounds.append((self.low[v], self.high[v]))
+        self.facts[v].append(p)
+        k = p.get((v,), 0)
+        if abs(k) == 1 and all(v not in m or m == (v,) for m in p):
+            rest = {m: c for m, c in p.items() if m != (v,)}
+            if k == 1:
+                self.low[v] = max(self.low[v], -self.highest(rest))
+            else:
+                self.high[v] = min(self.high[v], self.highest(rest))
+
+    def learn(self, cond: Atom, truth: bool = True) -> None:
+        """Take it that `cond` is `truth`."""
+        if not isinstance(cond, Var) or cond in self.known:
+            return
+        self.known[cond] = truth
+        self.trail.append(cond)
+        match self.defs.get(cond):
+            case Prim("and", (a, b)) if truth:
+                self.learn(a)
+                self.learn(b)
+            case Prim("or", (a, b)) if not truth:
+                self.learn(a, False)
+                self.learn(b, False)
+            case Prim("not", (a,)):
+                self.learn(a, not truth)
+            case Prim("eq" | "ne" | "lt" | "le" as op, (a, b)) if a.dtype is i64:
+                self._compare(op, poly.sub(self.value(b), self.value(a)), truth)
+            case _:
+                pass
+
+    def _compare(self, op: str, gap: Poly, truth: bool) -> None:
+        if op in ("lt", "le"):
+            strict = (op == "lt") == truth
+            p = gap if truth else poly.scale(gap, -1)
+            self.require(poly.shift(p, -1) if strict else p)
+        elif (op == "eq") == truth:
+            self.require(gap)
+            self.require(poly.scale(gap, -1))
+        elif self.prove(gap):
+            self.require(poly.shift(gap, -1))
+        elif self.prove(poly.scale(gap, -1)):
+            self.require(poly.shift(poly.scale(gap, -1), -1))
+
+    def in_range(self, i: Atom, size: Size) -> None:
+        """Take it that 0 ≤ i < size."""
+        at = self.value(i)
+        self.require(at)
+        self.require(poly.sub(poly.shift(self.value(size), -1), at))
+
+    # asking
+    def decide(self, cond: Atom) -> bool | None:
+        """The truth of a condition, if it is known here."""
+        if isinstance(cond, Const):
+            return bool(cond.value)
+        if cond in self.known:
+            return self.known[cond]
+        match self.defs.get(cond):
+            case Prim(op, args):
+                return self.decide_prim(op, args)
+            case _:
+                return None
+
+    def decide_prim(self, op: str, args: tuple[Atom, ...]) -> bool | None:
+        match op, args:
+            case "and" | "or", (a, b) if a.dtype.is_bool:
+                absorbing = op == "or"
+                left, right = self.decide(a), self.decide(b)
+                if absorbing in (left, right):
+                    return absorbing
+                return None if left is None or right is None else not absorbing
+            case "not", (a,) if a.dtype.is_bool:
+                inner = self.decide(a)
+                return None if inner is None else not inner
+            case "eq" | "ne" | "lt" | "le", (a, b) if a.dtype is i64:
+                return self._decide_gap(op, poly.sub(self.value(b), self.value(a)))
+            case _:
+                return None
+
+    def _decide_gap(self, op: str, gap: Poly) -> bool | None:
+        """The truth of a `op` b for b - a = gap."""
+        back = poly.scale(gap, -1)
+        if op == "lt":
+            return True if self.prove(poly.shift(gap, -1)) else False if self.prove(back) else None
+        if op == "le":
+            return True if self.prove(gap) else False if self.prove(poly.shift(back, -1)) else None
+        equal = None
+        if not gap or (self.prove(gap) and self.prove(back)):
+            equal = True
+        elif self.prove(poly.shift(gap, -1)) or self.prove(poly.shift(back, -1)):
+            equal = False
+        return equal if equal is None or op == "eq" else not equal
+
+    def nonnegative(self, atom: Atom | Size) -> bool:
+        return self.prove(self.value(atom))
+
+    def below(self, a: Atom | Size, b: Atom | Size) -> bool:
+        """a < b"""
+        return self.prove(poly.shift(poly.sub(self.value(b), self.value(a)), -1))
+
+    def same(self, a: Atom | Size, b: Atom | Size) -> bool:
+        return a == b or self._decide_gap("eq", poly.sub(self.value(b), self.value(a))) is True
+
+    def prove(self, p: Poly) -> bool:
+        """Whether p ≥ 0 follows from what is known."""
+        if self.lowest(p) >= 0:
+            return True
+        self.fuel = FUEL
+        return self._prove(p, 12)
+
+    def _prove(self, p: Poly, depth: int) -> bool:
+        if self.lowest(p) >= 0:
+            return True
+        self.fuel -= 1
+        v = poly.newest(p)
+        if v < 0 or depth == 0 or self.fuel <= 0:
+            return False
+        parts = poly.split(p, v)
+        if parts is None:
+            return False
+        c, rest = parts
+        sign = self._sign(c, depth)
+        if sign == 0:
+            return False
+        for fact in self.facts[v]:
+            k = fact.get((v,), 0)
+            if k * sign <= 0 or sum(v in m for m in fact) != 1:
+                continue
+            goal = poly.combine(p, abs(k), poly.multiply(c, fact), -sign)
+            if self._prove(goal, depth - 1):
+                return True
+        return self._by_range(v, c, rest, sign, depth) or self._by_cases(p, v, depth)
+
+    def _sign(self, c: Poly, depth: int) -> int:
+        """1 if c ≥ 0, -1 if c ≤ 0, 0 if neither is known."""
+        number = poly.constant_of(c)
+        if number is not None:
+            return 1 if number > 0 else -1
+        if self._prove(c, depth - 1):
+            return 1
+        return -1 if self._prove(poly.scale(c, -1), depth - 1) else 0
+
+    def _by_range(self, v: int, c: Poly, rest: Poly, sign: int, depth: int) -> bool:
+        end = self.low[v] if sign > 0 else self.high[v]
+        if not -LARGEST < end < LARGEST:
+            return False
+        return self._prove(poly.combine(rest, 1, c, end), depth - 1)
+
+    def _by_cases(self, p: Poly, v: int, depth: int) -> bool:
+        cases = self.cases.get(v)
+        if cases is None or depth < 4:
+            return False
+        return all(self._in_case(p, v, value, given, depth) for value, given in cases)
+
+    def _in_case(self, p: Poly, v: int, value: Poly, given: Poly, depth: int) -> bool:
+        """p ≥ 0 where symbol v is `value` and `given` ≥ 0; vacuous if that cannot be."""
+        for fact in (given, *(poly.replace(f, v, value) for f in self.facts[v])):
+            number = poly.constant_of(fact)
+            if number is not None and number < 0:
+                return True
+        with self.scope():
+            self.require(given)
+            return self._prove(poly.replace(p, v, value), depth - 3)
+
+
+__all__ = ["DTYPES", "LARGEST", "UNIT", "Facts"]

@@ -1,0 +1,1 @@
+"""Core to Core: producers into consumers, neighbours into one nest."""

@@ -1,0 +1,1 @@
+"""Core to Core: sequential loops become parallel nests, folds and closed forms."""

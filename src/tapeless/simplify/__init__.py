@@ -1,0 +1,1 @@
+"""Core to Core: laws, common subexpressions, dead code, hoisting, bounds."""

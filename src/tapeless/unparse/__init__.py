@@ -1,0 +1,1 @@
+"""Core as Python of the language."""

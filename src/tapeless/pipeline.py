@@ -1,12 +1,22 @@
-"""The passes in their order: the table of contents of the compiler's middle."""
+"""The passes in their order: the table of contents of the compiler's middle. Then from Core to
+machine code: lowering, LLVM, an object file."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import TypeAlias
 
+from tapeless.core.names import Atom
+from tapeless.core.types import Array
+from tapeless.emit.kernel import emit
+from tapeless.emit.target import Target
 from tapeless.ir.syntax import Fun
 from tapeless.ir.verify import verify as check
+from tapeless.loop.syntax import Proc
+from tapeless.lower.kernel import lower
+from tapeless.runtime import machine
+from tapeless.runtime.abi import ArraySlot, KernelType, ScalarSlot, Site, Slot
 from tapeless.simplify import dead, forward
 
 Pass: TypeAlias = Callable[[Fun], Fun]
@@ -21,3 +31,60 @@ def optimise(fun: Fun, verify: bool = False) -> Fun:
         if verify:
             check(fun)
     return fun
+
+
+@dataclass(frozen=True, slots=True)
+class Choices:
+    """What may be asked of code generation."""
+
+    parallel: bool = True
+    fastmath: bool = False
+    deterministic: bool = False
+
+
+DEFAULT = Choices()
+
+
+def compile(
+    fun: Fun, layouts: Sequence[str], choices: Choices = DEFAULT
+) -> tuple[KernelType, bytes]:
+    """An optimised program as a kernel for arrays of these layouts, and its object file."""
+    proc = lower(fun, layouts, parallel=choices.parallel)
+    return kernel_type(fun, proc, layouts), machine.compile_object(llvm(proc, choices))
+
+
+def llvm(proc: Proc, choices: Choices) -> str:
+    """LLVM text of a kernel for this machine."""
+    return emit(proc, target(choices))
+
+
+def target(choices: Choices) -> Target:
+    host = machine.host()
+    return Target(
+        host.triple, host.cpu, host.features, host.vector_bits, host.registers,
+        fastmath=choices.fastmath, parallel=choices.parallel,
+    )  # fmt: skip
+
+
+def kernel_type(fun: Fun, proc: Proc, layouts: Sequence[str]) -> KernelType:
+    """How the kernel is called (docs/architecture.md, "The kernel ABI")."""
+    arrays = iter(layouts)
+    params = tuple(
+        ArraySlot(p.dtype.name, len(p.shape), next(arrays), p in fun.writes)
+        if p.is_array else ScalarSlot(p.dtype.name)
+        for p in fun.params
+    )  # fmt: skip
+    count = len(fun.body.results) - len(fun.writes)
+    results = tuple(map(_result, fun.body.results[:count]))
+    sites = tuple(
+        Site(s.error, s.message, tuple(d.name for d in s.dtypes), s.loc) for s in proc.sites
+    )
+    return KernelType(proc.name, params, results, sites, proc.foreign)
+
+
+def _result(atom: Atom) -> Slot:
+    match atom.type:
+        case Array(dtype, shape):
+            return ArraySlot(dtype.name, len(shape))
+        case scalar:
+            return ScalarSlot(scalar.dtype.name)

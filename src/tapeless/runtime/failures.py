@@ -1,0 +1,30 @@
+"""From a failed check of a kernel to the exception that plain Python would raise."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable
+from typing import NoReturn
+
+from tapeless.core.exceptions import exception_named
+from tapeless.errors import report
+from tapeless.runtime.abi import Site
+from tapeless.runtime.layout import ARG_COUNT
+from tapeless.runtime.slots import word_scalar
+
+
+def error_of(sites: tuple[Site, ...], words: tuple[int, ...]) -> Exception:
+    """The exception for the context's words `site, args`."""
+    site = sites[words[0] - 1]
+    args = [word_scalar(t, word) for t, word in zip(site.dtypes, words[1:], strict=False)]
+    kind = exception_named(site.error) or RuntimeError
+    return kind(report(site.message.format(*args), site.loc))
+
+
+def raiser(sites: tuple[Site, ...]) -> Callable[[bytes], NoReturn]:
+    """A function that native code calls with those words as bytes."""
+
+    def fail(words: bytes) -> NoReturn:
+        raise error_of(sites, struct.unpack(f"<{1 + ARG_COUNT}q", words))
+
+    return fail

@@ -1,0 +1,127 @@
+"""The native part of the runtime, loaded once per process, and the state that it works on.
+
+It is translated and compiled on the first use on a machine and read from the disk cache afterwards.
+Code and state are never freed: arrays outlive every module at the interpreter's end.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import hashlib
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy._core import _multiarray_umath  # type: ignore[attr-defined]
+
+from tapeless.runtime import cache, layout, machine
+from tapeless.runtime.native import calls, entry, memory, objects, team
+from tapeless.runtime.words import translate
+
+_PARTS = (memory, calls, objects, entry, team)
+_EXPORTS = (
+    "acquire", "finish", "adopt", "fail", "entry", "trim", "free_contexts", "region",
+)  # fmt: skip
+_IMMORTAL: list[object] = []
+
+Native = Callable[..., Any]
+_W = ctypes.c_int64
+
+
+class Support:
+    """Native functions callable from Python, and the state's words."""
+
+    def __init__(self) -> None:
+        self._loaded = loaded = _code()
+        self.words = (_W * layout.STATE_WORDS)()
+        self.state = ctypes.addressof(self.words)
+        self.acquire: Native = ctypes.CFUNCTYPE(_W, _W, _W)(loaded.address("acquire"))
+        self.finish: Native = ctypes.CFUNCTYPE(None, _W)(loaded.address("finish"))
+        self.trim: Native = ctypes.CFUNCTYPE(None, _W, _W)(loaded.address("trim"))
+        self.free_contexts: Native = ctypes.CFUNCTYPE(None, _W)(loaded.address("free_contexts"))
+        self.adopt: Native = ctypes.PYFUNCTYPE(ctypes.py_object, _W, _W, _W, _W, _W)(
+            loaded.address("adopt")
+        )
+        self.fail: Native = ctypes.PYFUNCTYPE(ctypes.py_object, _W, ctypes.py_object)(
+            loaded.address("fail")
+        )
+        self.entry: int = loaded.address("entry")
+        self._fill()
+
+    def address(self, name: str) -> int:
+        return self._loaded.address(name)
+
+    def _fill(self) -> None:
+        """What native code must know of Python, NumPy and the system."""
+        api = _numpy_api()
+        for slot, value in (
+            (layout.ARRAY_TYPE, id(np.ndarray)),
+            (layout.NEW_ARRAY, api[94]),
+            (layout.SET_BASE, api[282]),
+            (layout.NEW_SCALAR, api[60]),
+            (layout.READ_SCALAR, api[62]),
+            (layout.FLOAT_TYPE, id(float)),
+            (layout.INT_TYPE, id(int)),
+            (layout.BOOL_TYPE, id(bool)),
+            (layout.COMPLEX_TYPE, id(complex)),
+            (layout.TRUE, id(True)),
+            (layout.MAX_THREADS, 1),
+            (layout.CACHE_LIMIT, _kept_bytes()),
+            (layout.HUGE_PAGES, 14 if sys.platform == "linux" else 0),
+        ):
+            self.words[slot] = value
+
+
+@functools.cache
+def support() -> Support:
+    made = Support()
+    _IMMORTAL.append(made)
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(made))
+    return made
+
+
+def trim_memory() -> None:
+    """Give the memory kept for later calls back to the system."""
+    native = support()
+    native.free_contexts(native.state)
+    native.trim(native.state, layout.CLASSES)
+
+
+def lent_bytes() -> int:
+    """Bytes of buffers in use: results that are alive and arenas."""
+    return support().words[layout.LENT]
+
+
+def _code() -> machine.Loaded:
+    here = machine.host()
+    sources = [Path(str(part.__file__)).read_bytes() for part in _PARTS]
+    sources += [Path(__file__).with_name(f"{name}.py").read_bytes() for name in ("layout", "words")]
+    digest = hashlib.sha256(b"\0".join(sources)).hexdigest()
+    key = cache.key_of("support", here.key, digest, layout.HEAD)
+    stored = cache.read(key)
+    if stored is not None:
+        return machine.load(stored[1])
+    functions = [function for part in _PARTS for function in part.FUNCTIONS]
+    data = machine.compile_object(translate(functions, _EXPORTS), level=2)
+    cache.write(key, None, data)
+    return machine.load(data)
+
+
+def _numpy_api() -> Any:
+    """NumPy's table of C functions."""
+    pointer = ctypes.pythonapi.PyCapsule_GetPointer
+    pointer.restype, pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+    return ctypes.cast(pointer(_multiarray_umath._ARRAY_API, None), ctypes.POINTER(_W))
+
+
+def _kept_bytes() -> int:
+    """How much freed memory may be kept: an eighth of the machine's, at most 1 GiB."""
+    try:
+        total = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (ValueError, OSError, AttributeError):
+        total = 8 << 30
+    return min(total // 8, 1 << 30)

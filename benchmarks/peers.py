@@ -8,7 +8,7 @@ import itertools
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,9 @@ import numpy as np
 from benchmarks.program import Function, Program
 
 HEAD = "#include <math.h>\n#include <stdint.h>\n#include <stdlib.h>\n#include <string.h>\n"
-FLAGS = ("-O3", "-march=native", "-ffast-math", "-fopenmp", "-shared", "-fPIC")
+COMMON = ("-O3", "-march=native", "-fopenmp", "-shared", "-fPIC")
+# With -ffast-math gcc vectorises exp, log and their kin by calling glibc's vector library.
+FLAVOURS = {"c": (*COMMON, "-ffast-math"), "scalar c": COMMON}
 
 
 def numba_versions(program: Program) -> Iterator[tuple[str, Function]]:
@@ -33,29 +35,43 @@ def numba_versions(program: Program) -> Iterator[tuple[str, Function]]:
             )
 
 
-def compile_c(program: Program) -> Function | None:
-    """`kernel` of the program's C text as a function of NumPy arrays, or None without gcc."""
-    gcc = shutil.which("gcc")
-    if gcc is None:
-        return None
-    text = HEAD + program.c
-    name = hashlib.sha256(text.encode()).hexdigest()[:16]
-    folder = Path(tempfile.mkdtemp(prefix="tapeless-bench-"))
-    source, library = folder / f"{name}.c", folder / f"{name}.so"
-    source.write_text(text)
-    subprocess.run([gcc, *FLAGS, str(source), "-o", str(library), "-lm"], check=True)
-    kernel = ctypes.CDLL(str(library)).kernel
-    kernel.restype = ctypes.c_double if "double kernel" in program.c else None
-    return lambda *args: call_c(program, kernel, args)
+class Compiled:
+    """`kernel` of a program's C text as a function of NumPy arrays."""
+
+    def __init__(self, program: Program, flags: tuple[str, ...]) -> None:
+        text = HEAD + program.c
+        name = hashlib.sha256(repr((text, flags)).encode()).hexdigest()[:16]
+        folder = Path(tempfile.mkdtemp(prefix="tapeless-bench-"))
+        source, library = folder / f"{name}.c", folder / f"{name}.so"
+        source.write_text(text)
+        subprocess.run(["gcc", *flags, str(source), "-o", str(library), "-lm"], check=True)
+        self.program = program
+        self.kernel = ctypes.CDLL(str(library)).kernel
+        self.kernel.restype = ctypes.c_double if "double kernel" in program.c else None
+
+    def bind(self, args: tuple[Any, ...]) -> Callable[[], Any]:
+        """A call on `args` with everything ready, the outputs too, as C's callers have it."""
+        outputs = self.program.outputs(*args)
+        slots = [_slot(a) for a in (*args, *self.program.dims(*args), *outputs)]
+        if not outputs:
+            return lambda: self.kernel(*slots)
+        result = outputs[0] if len(outputs) == 1 else outputs
+
+        def call() -> Any:
+            self.kernel(*slots)
+            return result
+
+        return call
+
+    def __call__(self, *args: Any) -> Any:
+        return self.bind(args)()
 
 
-def call_c(program: Program, kernel: Any, args: tuple[Any, ...]) -> Any:
-    outputs = program.outputs(*args)
-    slots = [_slot(a) for a in (*args, *program.dims(*args), *outputs)]
-    result = kernel(*slots)
-    if not outputs:
-        return result
-    return outputs[0] if len(outputs) == 1 else outputs
+def c_versions(program: Program) -> Iterator[tuple[str, Compiled]]:
+    """The program's C text as gcc compiles it; nothing without gcc."""
+    if shutil.which("gcc"):
+        for name, flags in FLAVOURS.items():
+            yield name, Compiled(program, flags)
 
 
 def _slot(value: Any) -> Any:

@@ -14,7 +14,7 @@ import numpy as np
 
 import tapeless as tp
 from benchmarks.clock import race
-from benchmarks.peers import compile_c, numba_versions
+from benchmarks.peers import Compiled, c_versions, numba_versions
 from benchmarks.program import Function, Program, load_programs
 
 warnings.simplefilter("ignore")
@@ -46,9 +46,7 @@ def contenders(program: Program, peers: bool) -> dict[str, Function]:
     }
     if peers:
         found["numpy"] = program.numpy
-        c = compile_c(program)
-        if c is not None:
-            found["c"] = c
+        found |= dict(c_versions(program))
         found |= dict(numba_versions(program))
     return found
 
@@ -76,7 +74,7 @@ def measure(program: Program, size: str, functions: dict[str, Function]) -> dict
 
 
 def _bind(function: Function, args: tuple[Any, ...]) -> Callable[[], object]:
-    return lambda: function(*args)
+    return function.bind(args) if isinstance(function, Compiled) else lambda: function(*args)
 
 
 def main() -> None:

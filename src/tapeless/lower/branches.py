@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TypeAlias
 
-from tapeless.analysis.storage import FRESH
+from tapeless.analysis.storage import FRESH, MIXED
 from tapeless.core.names import Atom, Const, Var
 from tapeless.core.types import Scalar
 from tapeless.ir.syntax import Body, Let
@@ -82,7 +82,8 @@ class Branches(Registers):
         """One place for arrays that are made in the arms; in lanes, for all that may differ:
         lanes that take different arms cannot have different pointers."""
         outside = not any(s in stm.outs for s in out.shape)
-        if origins == {FRESH} or FRESH in origins or (len(origins) > 1 and self.in_lanes):
+        differ = len(origins) > 1 or MIXED in origins
+        if FRESH in origins or (differ and self.in_lanes):
             assert outside or not self.in_lanes, "an array of varying size in lanes"
             if outside:
                 return Want(self.make(out))
@@ -106,6 +107,8 @@ class Branches(Registers):
         if want is not None and want.place is not None:
             self.copy(want.place, result, out)
             return want.place
+        if self.in_lanes:  # both arms leave the array where it is
+            return result
         if result.prefix or not self.is_contiguous(result, out):
             return Place(self.exact_strides(self.view(result, out), out))
         return result
@@ -143,6 +146,7 @@ class _Meeting:
     def join_places(self, out: Var, one: Place, two: Place) -> Place:
         if one.is_same(two):
             return Place(one.buf, one.prefix, one.capacity, min(one.reserved, two.reserved))
+        assert not self.low.in_lanes, "lanes cannot have different pointers"
         capacity: Atom | None = None
         if one.capacity is not None and two.capacity is not None:
             capacity = self.low.counter("capacity")

@@ -31,7 +31,10 @@ from tapeless.lower.state import Place, Want
 def lower(fun: Fun, layouts: Sequence[str], *, parallel: bool = True) -> Proc:
     """`fun` as a kernel; `layouts`: "C", "F" or "S" for each array parameter, in order."""
     owned = own(desugar(fun))
-    return Kernel(owned, schedule(owned.fun, parallel=parallel)).run(tuple(layouts))
+    arrays = [p for p in fun.params if p.is_array]
+    reversed = frozenset(p for p, x in zip(arrays, layouts, strict=True) if x == "F")
+    plans = schedule(owned.fun, parallel=parallel, reversed=reversed)
+    return Kernel(owned, plans).run(tuple(layouts))
 
 
 class Kernel(Nests):

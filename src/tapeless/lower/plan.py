@@ -5,25 +5,33 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tapeless.core.names import Atom
-from tapeless.ir.syntax import Each, Fold, Scan
+from tapeless.ir.syntax import Each, Exp, Scan
 from tapeless.loop.syntax import SEQ
 
-Nest = Each | Fold | Scan
+Nest = Each | Scan
+
+
+@dataclass(frozen=True, slots=True)
+class Level:
+    """One loop of a nest, over dimension `dim` of its box.
+
+    `blocks`: the dimension is cut into blocks, which this loop counts and a later level of the
+    same dimension runs through. `rows`: so many neighbouring iterations run together, statement by
+    statement, so that what they have in common is done once (unroll and jam).
+    """
+
+    dim: int
+    kind: str = SEQ
+    blocks: bool = False
+    rows: int = 1
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """`order`: dimensions of the box from outer to inner; `kinds`: how each of them runs.
+    """`levels` from outer to inner. `cost` and `inner`: operations of one cell of the box, a
+    number times the product of sizes that are known outside of the nest."""
 
-    `threads`: the first dimension is shared among threads by blocks; `cost` estimates the
-    operations of one of its iterations, and `inner` are the sizes of the loops within, whose
-    product scales it. `private`: blocks have accumulators of their own where they would collide.
-    """
-
-    order: tuple[int, ...]
-    kinds: tuple[str, ...]
-    threads: bool = False
-    private: bool = False
+    levels: tuple[Level, ...]
     cost: int = 1
     inner: tuple[Atom, ...] = ()
 
@@ -32,9 +40,9 @@ class Plans:
     """Plans of the nests of one program; a nest without one runs sequentially in written order."""
 
     def __init__(self) -> None:
-        self._plans: dict[int, tuple[Nest, Plan]] = {}
+        self._plans: dict[int, tuple[Exp, Plan]] = {}
 
-    def set(self, nest: Nest, plan: Plan) -> None:
+    def set(self, nest: Exp, plan: Plan) -> None:
         self._plans[id(nest)] = (nest, plan)
 
     def of(self, nest: Nest) -> Plan:
@@ -42,7 +50,10 @@ class Plans:
         if known is not None:
             return known[1]
         rank = len(nest.sizes) if isinstance(nest, Each) else 1
-        return Plan(tuple(range(rank)), (SEQ,) * rank)
+        return Plan(tuple(Level(d) for d in range(rank)))
 
-    def all(self) -> list[tuple[Nest, Plan]]:
-        return list(self._plans.values())
+    def inherit(self, new: Exp, old: Exp) -> None:
+        """The plan of `old` is also that of `new`, a copy of it."""
+        known = self._plans.get(id(old))
+        if known is not None:
+            self.set(new, known[1])

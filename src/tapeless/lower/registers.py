@@ -32,12 +32,15 @@ class Promoted:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Range:
-    """How a loop counts: `kind` and the half-open range of `var`."""
+    """How a loop counts: `kind` and the half-open range of `var`, which stays below `bound`;
+    `work` estimates the operations of the whole loop."""
 
     kind: str
     var: Var
     start: Atom
     stop: Atom
+    bound: Atom
+    work: Atom | None = None
 
 
 def neutral(op: str, dtype: DType) -> Const:
@@ -147,7 +150,7 @@ class Registers(Arrays):
             self.kinds.append(loop.kind)
         with self.block() as stms:
             self.bind(loop.var, *params)
-            self.ranges[loop.var] = loop.stop
+            self.ranges[loop.var] = loop.bound
             self.registers.update(zip(carried, params, strict=True))
             inside()
             results = tuple(self.registers[c] for c in carried)
@@ -158,7 +161,7 @@ class Registers(Arrays):
         self.emit(
             For(
                 outs, loop.var, loop.start, loop.stop, loop.kind, params, before,
-                self.scoped(stms, results), reduces,
+                self.scoped(stms, results), reduces, loop.work,
             )
         )  # fmt: skip
         self.bind(*outs)

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 from tapeless.analysis.storage import Storage
 from tapeless.core.names import Atom, Const, Var
-from tapeless.core.types import Size
+from tapeless.core.types import Scalar, Size
 from tapeless.ir.syntax import Acc, Body, Exp, Let
 from tapeless.ir.types_of import atom_of
-from tapeless.loop.syntax import GLOBAL, LOCAL, SEQ, SIMD, Alloc, Buf, Copy, For, Stm, Store
+from tapeless.loop.syntax import GLOBAL, LOCAL, SEQ, SIMD, Alloc, Buf, Copy, For, Load, Stm, Store
 from tapeless.lower.builder import ZERO, Builder, block
 from tapeless.lower.own import Owned
 from tapeless.lower.plan import Plans
@@ -121,9 +121,16 @@ class State(Builder, ABC):
         return self.row(place.buf, place.prefix, shape)
 
     def copy(self, to: Place, source: Place, var: Var) -> None:
-        """Copy the array `var` between places that differ."""
-        if not to.is_same(source):
+        """Copy the array `var` between places that differ (in lanes each at its own)."""
+        if to.is_same(source):
+            return
+        if not self.in_lanes:
             self.emit(Copy(self.view(to, var), self.view(source, var)))
+            return
+        index = tuple(self.counter() for _ in var.shape)
+        value = Var(Scalar(var.dtype), var.hint)
+        load = Load(value, source.buf, source.prefix + index)
+        self.over(index, self.shape(var), [load, Store(to.buf, to.prefix + index, value)])
 
     def move(self, moves: list[tuple[Place, Place, Var]], homes: list[Place]) -> None:
         """Copy arrays to their homes: (home, where it is now, the array). All are saved first if one
@@ -140,12 +147,17 @@ class State(Builder, ABC):
     def clear(self, place: Place, shape: tuple[Atom, ...]) -> None:
         """Write zeros to every element."""
         index = tuple(self.counter() for _ in shape)
-        stm: Stm = Store(place.buf, place.prefix + index, Const(0, place.buf.dtype))
+        store = Store(place.buf, place.prefix + index, Const(0, place.buf.dtype))
+        self.over(index, shape, [store])
+
+    def over(self, index: tuple[Var, ...], shape: tuple[Atom, ...], stms: list[Stm]) -> None:
+        """Loops over a box around statements without results."""
         kind = SEQ if self.in_lanes else SIMD
         for var, size in zip(reversed(index), reversed(shape), strict=True):
-            stm = For((), var, ZERO, size, kind, (), (), block([stm]))
+            stms = [For((), var, ZERO, size, kind, (), (), block(stms))]
             kind = SEQ
-        self.emit(stm)
+        for stm in stms:
+            self.emit(stm)
 
     def is_contiguous(self, place: Place, var: Var) -> bool:
         return place.buf.strides[len(place.prefix) :] == self.contiguous(self.shape(var))

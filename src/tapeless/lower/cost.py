@@ -1,0 +1,107 @@
+"""Counted cost of Core in lanes or one by one: what scheduling compares.
+
+Units are about one vector instruction. A statement costs the same for one element as for a vector
+of LANES elements, except for memory accesses that lanes make at different places.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from tapeless.core.names import Atom, Const, Var
+from tapeless.core.prims import MATH
+from tapeless.ir.syntax import (
+    Append, Body, Call, Each, Exp, For, If, Index, Iverson, Loop, Prim, Put, Scan, Update,
+)  # fmt: skip
+from tapeless.ir.walk import bodies_of
+from tapeless.lower.strides import Motion
+
+LANES = 8
+UNKNOWN = 100.0  # trips of a loop whose size is not known
+WHILE_TRIPS = 16.0
+LOOP_OVERHEAD = 4.0
+REDUCTION = 12.0  # to join the lanes of one accumulator
+TAIL = 6.0  # the masked last round of a loop in lanes
+GATHER, SCATTER, COLLIDE = 8.0, 14.0, 30.0
+MATH_COST, DIVISION = 20.0, 6.0
+SLOW = frozenset({"div", "sqrt", "floordiv", "mod", "fmod", "pow"})
+
+
+@dataclass(frozen=True, slots=True)
+class Sizes:
+    """Trip counts: known, guessed for some variables, or UNKNOWN."""
+
+    guesses: Mapping[Var, float]
+
+    def of(self, size: Atom) -> float:
+        if isinstance(size, Const):
+            return float(size.value)
+        return self.guesses.get(size, UNKNOWN)
+
+
+class Cost:
+    """Cost of bodies under one choice of lanes; `reversed` arrays have their first axis dense."""
+
+    def __init__(self, sizes: Sizes, reversed: frozenset[Var]) -> None:
+        self.sizes = sizes
+        self.reversed = reversed
+
+    def body(self, body: Body, lanes: Motion | None) -> float:
+        return sum(self.exp(stm.exp, lanes) for stm in body.stms)
+
+    def exp(self, exp: Exp, lanes: Motion | None) -> float:
+        match exp:
+            case Prim(op):
+                return MATH_COST if op in MATH else DIVISION if op in SLOW else 1.0
+            case Index(array, at):
+                return 1.0 if lanes is None else self.access(lanes, array, at, GATHER)
+            case Update(array, at):
+                return 1.0 if lanes is None else self.access(lanes, array, at, SCATTER)
+            case Put(targets, at):
+                return self.put(targets, at, lanes)
+            case Call() | Append():
+                return UNKNOWN
+            case If(_, then, orelse):
+                both = self.body(then, lanes) + self.body(orelse, lanes)
+                return 2.0 + (both if lanes else both / 2)
+            case Iverson(_, body):
+                return 2.0 + self.body(body, lanes)
+            case Loop(form, _, _, body):
+                trips = self.sizes.of(form.size) if isinstance(form, For) else WHILE_TRIPS
+                if lanes and isinstance(form, For) and lanes.stays(form.size):
+                    lanes.fixed.add(form.var)
+                return trips * (LOOP_OVERHEAD + sum(self.body(b, lanes) for b in bodies_of(exp)))
+            case Each(vars, sizes, _, body):
+                if lanes:
+                    lanes.fixed.update(vars)
+                return self.trips(exp) * (self.body(body, lanes) + 1.0) + LOOP_OVERHEAD
+            case Scan(var, _, monoid, body):
+                if lanes:
+                    lanes.fixed.add(var)
+                inner = self.body(body, lanes) + self.body(monoid.body, lanes)
+                return self.trips(exp) * (inner + 2.0) + LOOP_OVERHEAD
+            case _:
+                return 1.0
+
+    def trips(self, exp: Each | Scan) -> float:
+        sizes = exp.sizes if isinstance(exp, Each) else (exp.size,)
+        total = 1.0
+        for s in sizes:
+            total *= self.sizes.of(s)
+        return total
+
+    def access(self, lanes: Motion, array: Var, at: tuple[Atom, ...], worst: float) -> float:
+        """A vector is loaded whole, one element is shared, else each lane goes its own way."""
+        step = lanes.access(at, array.shape, reversed=array in self.reversed)
+        if array in lanes.inside:  # memory of each lane's own
+            return 1.0
+        return 1.0 if step in (0, 1) else 1.5 if step == -1 else worst
+
+    def put(self, targets: tuple[Var, ...], at: tuple[Atom, ...], lanes: Motion | None) -> float:
+        if not at:
+            return 1.0
+        if lanes is None:
+            return 2.0
+        step = lanes.access(at, targets[0].shape, reversed=False)
+        return 1.5 if step == 0 else 2.0 if step == 1 else COLLIDE

@@ -1,0 +1,97 @@
+"""How values and memory accesses move with one counter of a nest."""
+
+from __future__ import annotations
+
+from tapeless.core.names import Atom, Const, Var
+from tapeless.ir.syntax import Body, Exp, Prim
+from tapeless.ir.walk import binders_of, statements
+
+FAR = 1 << 20  # a step to another row
+
+
+class Definitions:
+    """What every variable of a program is bound to; parameters of bodies have no definition."""
+
+    def __init__(self, body: Body) -> None:
+        self.defs: dict[Var, Exp] = {}
+        self.binders: dict[Var, Exp] = {}
+        for stm in statements(body):
+            for out in stm.outs:
+                self.defs[out] = stm.exp
+            for var in binders_of(stm.exp):
+                self.binders[var] = stm.exp
+
+
+class Motion:
+    """How things change when the counter `lane` goes up by one. `inside`: variables bound in its
+    loop; all others stay."""
+
+    def __init__(self, known: Definitions, lane: Var, inside: set[Var]) -> None:
+        self.known = known
+        self.lane = lane
+        self.inside = inside
+        self.memo: dict[Var, int | None] = {lane: 1}
+        self.fixed: set[Var] = set()  # counters that all lanes share
+
+    def of(self, atom: Atom) -> int | None:
+        """By how much an integer changes; None: by no fixed number. 0 for all that stays."""
+        if isinstance(atom, Const):
+            return 0
+        if atom not in self.memo:
+            self.memo[atom] = self._of(atom)
+        return self.memo[atom]
+
+    def _of(self, var: Var) -> int | None:
+        if var not in self.inside:
+            return 0
+        exp = self.known.defs.get(var)
+        if exp is None:
+            return 0 if var in self.fixed else None
+        if not isinstance(exp, Prim):
+            return None
+        steps = [self.of(a) for a in exp.args]
+        if all(s == 0 for s in steps):
+            return 0
+        if any(s is None for s in steps):
+            return None
+        return self._linear(exp, [s for s in steps if s is not None])
+
+    def _linear(self, exp: Prim, steps: list[int]) -> int | None:
+        match exp.op, exp.args, steps:
+            case "add", _, [a, b]:
+                return a + b
+            case "sub", _, [a, b]:
+                return a - b
+            case "mul", (Const(value=k), _), [_, b]:
+                return int(k) * b
+            case "mul", (_, Const(value=k)), [a, _]:
+                return int(k) * a
+            case "mul", _, [a, b] if 0 in (a, b):
+                return FAR
+            case ("floordiv" | "mod"), (_, Const(value=k)), [a, 0] if k > 8:
+                return 0 if exp.op == "floordiv" else a
+            case ("floordiv" | "mod"), (_, Var()), [a, 0]:
+                return 0 if exp.op == "floordiv" else a
+            case ("min" | "max"), _, [a, b]:
+                return a if a == b or b == 0 else b
+            case _:
+                return None
+
+    def stays(self, atom: Atom) -> bool:
+        return self.of(atom) == 0
+
+    def access(self, at: tuple[Atom, ...], shape: tuple[object, ...], *, reversed: bool) -> int | None:
+        """By how many elements an access moves; `reversed`: the first axis is the dense one."""
+        steps = [self.of(a) for a in at]
+        order = list(range(len(at)))
+        if not reversed:
+            order.reverse()
+        total, stride = 0, 1
+        for axis in order:
+            step = steps[axis]
+            if step is None:
+                return None
+            total += step * stride
+            size = shape[axis]
+            stride *= size if isinstance(size, int) else FAR
+        return total

@@ -6,12 +6,13 @@ Text is built directly, since LLVM parses 1000 lines faster than Python builds a
 from __future__ import annotations
 
 import struct
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from tapeless.core.names import Const
 from tapeless.core.types import DType
 
 _SCALAR = {"f32": "float", "f64": "double", "bool": "i1"}
-PURE_HEAP = "nounwind memory(argmem: readwrite, inaccessiblemem: readwrite)"
 
 
 def scalar_type(dtype: DType) -> str:
@@ -92,7 +93,10 @@ class Module:
     def __init__(self) -> None:
         self.definitions: dict[str, str] = {}
         self.declarations: dict[str, str] = {}
-        self.metadata: list[str] = ['!{!"branch_weights", i32 1, i32 1048576}']
+        self.metadata: list[str] = [
+            f'!{{!"branch_weights", i32 {yes}, i32 {no}}}'
+            for yes, no in ((1, 1 << 20), (1 << 20, 1))
+        ]
 
     def declare(self, symbol: str, text: str) -> str:
         self.declarations.setdefault(symbol, text)
@@ -103,9 +107,9 @@ class Module:
         return f"@{symbol}"
 
     def node(self, text: str) -> str:
-        """A new metadata node; `{0}` in its text stands for the node itself."""
+        """A new metadata node; `{self}` in its text stands for the node itself."""
         name = f"!{len(self.metadata)}"
-        self.metadata.append(text.replace("{0}", name))
+        self.metadata.append(text.replace("{self}", name))
         return name
 
     def text(self, triple: str = "") -> str:
@@ -123,10 +127,9 @@ class Asm:
         self.header = header
         self.entry = Point()
         self.lines: list[str | Phi | Point] = []
-        self.tails: list[str] = []
+        self.tails: list[str | Phi | Point] = []
         self.block = "body"
         self.count = 0
-        self.closed = False
 
     def name(self) -> str:
         self.count += 1
@@ -153,8 +156,10 @@ class Asm:
     def jump(self, label: str) -> None:
         self.lines.append(f"  br label %{label}")
 
-    def branch(self, cond: str, yes: str, no: str, rare: bool = False) -> None:
-        hint = ", !prof !0" if rare else ""
+    def branch(
+        self, cond: str, yes: str, no: str, rare: bool = False, likely: bool = False
+    ) -> None:
+        hint = ", !prof !0" if rare else ", !prof !1" if likely else ""
         self.lines.append(f"  br i1 {cond}, label %{yes}, label %{no}{hint}")
 
     def phi(self, type: str) -> Phi:
@@ -172,11 +177,19 @@ class Asm:
         self.entry.lines.append(f"  {name} = alloca {type}, align {align}")
         return name
 
-    def tail(self, lines: list[str]) -> None:
-        """Blocks written after all others: failures and other rare paths."""
-        self.tails += lines
+    @contextmanager
+    def aside(self, label: str) -> Iterator[None]:
+        """What is written inside is a rare path and stands after everything else."""
+        lines, block = self.lines, self.block
+        self.lines = []
+        self.start(label)
+        try:
+            yield
+        finally:
+            self.tails += self.lines
+            self.lines, self.block = lines, block
 
     def text(self) -> str:
-        body = "\n".join(text for line in self.lines if (text := str(line)))
+        body = "\n".join(text for line in (*self.lines, *self.tails) if (text := str(line)))
         entry = "\n".join(["entry:", *self.entry.lines, "  br label %body", "body:"])
-        return "\n".join([self.header + " {", entry, body, *self.tails, "}"])
+        return "\n".join([self.header + " {", entry, body, "}"])

@@ -20,9 +20,7 @@ def _constant(text: str, w: int) -> int | None:
 
 
 def _select(a: Asm, c: str, x: str, y: str, t: DType, w: int) -> str:
-    return a.let(
-        f"select {wide('i1', w)} {c}, {type_of(t, w)} {x}, {type_of(t, w)} {y}"
-    )
+    return a.let(f"select {wide('i1', w)} {c}, {type_of(t, w)} {x}, {type_of(t, w)} {y}")
 
 
 def _compare(a: Asm, predicate: str, x: str, y: str, t: DType, w: int) -> str:

@@ -127,6 +127,18 @@ def const(value: float, dtype: DType, width: int) -> str:
     return splat(literal(from_value, dtype), dtype, width)
 
 
+def neutral(op: str, dtype: DType) -> str:
+    """The literal that changes nothing under one of + * min max."""
+    if op in ("+", "*"):
+        return literal((-0.0 if dtype.is_float else 0) if op == "+" else 1, dtype)
+    if dtype.is_float:
+        return literal(float("inf") if op == "min" else float("-inf"), dtype)
+    if dtype.is_bool:
+        return literal(op == "min", dtype)
+    low = -(1 << (dtype.bits - 1)) if dtype.kind == "i" else 0
+    return literal((1 << dtype.bits) - 1 + low if op == "min" else low, dtype)
+
+
 def _not(a: Asm, x: Args, t: DType, w: int, flags: str) -> str:
     ones = splat("true" if t.is_bool else "-1", t, w)
     return a.let(f"xor {type_of(t, w)} {x[0]}, {ones}")
@@ -215,4 +227,4 @@ def apply(
     return rule(a, args, types[0], width, flags)
 
 
-__all__ = ["apply", "const", "intrinsic", "select", "suffix"]
+__all__ = ["apply", "const", "intrinsic", "neutral", "select", "suffix"]

@@ -1,7 +1,5 @@
 """Written by tools/math_coefficients.py: do not edit."""
 
-# ruff: noqa: E203
-
 LN2 = {
     64: (
         0.6931471805599453,

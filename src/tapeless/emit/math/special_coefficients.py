@@ -1,7 +1,5 @@
 """Written by tools/special_coefficients.py: do not edit."""
 
-# ruff: noqa: E203
-
 ERF = {
     64: (
         0.12837916709551256,

@@ -1,0 +1,107 @@
+"""Every statement of Loop IR, sent to who emits it; operators, and checks."""
+
+from __future__ import annotations
+
+from tapeless.core.types import bool_, i64
+from tapeless.emit.loops import Loops
+from tapeless.emit.values import UNIFORM, Val, uniform
+from tapeless.loop.syntax import (
+    Alloc,
+    AnyLane,
+    Block,
+    Call,
+    Check,
+    Combine,
+    Copy,
+    For,
+    If,
+    Load,
+    Op,
+    Row,
+    Scope,
+    Stm,
+    Store,
+    While,
+)
+
+
+class Emitter(Loops):
+    """A function that can hold all statements."""
+
+    def block(self, block: Block) -> None:
+        for stm in block.stms:
+            self.statement(stm)
+
+    def statement(self, stm: Stm) -> None:
+        match stm:
+            case Op():
+                self.op(stm)
+            case Load():
+                self.load(stm)
+            case Store():
+                self.store(stm)
+            case Combine():
+                self.combine(stm)
+            case Row():
+                self.row(stm)
+            case For():
+                self.loop(stm)
+            case If():
+                self.branch(stm)
+            case Check():
+                self.check(stm)
+            case Alloc():
+                self.allocate(stm)
+            case Copy():
+                self.copy(stm)
+            case Scope():
+                self.scope(stm)
+            case While():
+                self.loop_while(stm)
+            case AnyLane():
+                self.any_lane(stm)
+            case Call():
+                self.call(stm)
+
+    def op(self, stm: Op) -> None:
+        """An operator; index arithmetic keeps values linear."""
+        args = [self.val(a) for a in stm.args]
+        if stm.out.dtype == i64 and stm.op in ("add", "sub", "mul"):
+            rule = {"add": self.add, "sub": self.sub, "mul": self.mul}[stm.op]
+            self.env[stm.out] = rule(args[0], args[1])
+            if stm.op == "mul":
+                self.factors[stm.out] = (stm.args[0], stm.args[1])
+            return
+        if stm.op == "i64" and args[0].dtype == i64:
+            self.env[stm.out] = args[0]
+            return
+        self.env[stm.out] = self.applied(stm.op, stm.out.dtype, args, stm.loose)
+
+    def any_lane(self, stm: AnyLane) -> None:
+        cond = self.val(stm.cond)
+        if cond.is_uniform:
+            self.env[stm.out] = cond
+            return
+        self.env[stm.out] = Val(UNIFORM, self.any(self.active(self.vec(cond))), bool_)
+
+    def check(self, stm: Check) -> None:
+        cond, args = self.val(stm.cond), [self.val(a) for a in stm.args]
+        if cond.text == "true":
+            return
+        holds, failing = cond.text, self.mask
+        if not cond.is_uniform:
+            ones = self.vec(uniform("true", bool_))
+            wrong = self.a.let(f"xor {self.type(bool_)} {self.vec(cond)}, {ones}")
+            failing = self.active(wrong)
+            holds = self.a.let(f"xor i1 {self.any(failing)}, true")
+        self.fail_unless(holds, stm.site, lambda: self.of_first(failing, args))
+
+    def of_first(self, mask: str | None, values: list[Val]) -> list[Val]:
+        """The values in the first lane of a mask."""
+        k = "0"
+        if mask is not None and not all(v.is_uniform for v in values):
+            k = self.first_lane(mask)
+        return [self.of_lane(v, k) for v in values]
+
+    def loop(self, stm: For) -> None:
+        self.sequential(stm)

@@ -53,13 +53,11 @@ class Compiled:
         """A call on `args` with everything ready, the outputs too, as C's callers have it."""
         outputs = self.program.outputs(*args)
         slots = [_slot(a) for a in (*args, *self.program.dims(*args), *outputs)]
-        if not outputs:
-            return lambda: self.kernel(*slots)
         result = outputs[0] if len(outputs) == 1 else outputs
 
-        def call() -> Any:
-            self.kernel(*slots)
-            return result
+        def call(keep: tuple[Any, ...] = args) -> Any:
+            number = self.kernel(*slots)
+            return result if outputs else number
 
         return call
 

@@ -30,7 +30,22 @@ The compiler itself knows, so that no entry is needed:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
-from typing import Any
+from tapeless.frontend.library import (
+    calculus,
+    complex_functions,
+    creation,
+    elementwise,
+    ordering,
+    plain_math,
+    products,
+    reductions,
+    selection,
+    shapes,
+    special,
+)
+from tapeless.frontend.library.registry import LIBRARY
 
-LIBRARY: dict[Hashable, Callable[..., Any]] = {}
+__all__ = [
+    "LIBRARY", "calculus", "complex_functions", "creation", "elementwise", "ordering", "plain_math",
+    "products", "reductions", "selection", "shapes", "special",
+]  # fmt: skip

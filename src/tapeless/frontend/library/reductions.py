@@ -9,12 +9,37 @@ from typing import Any
 import numpy as np
 
 from tapeless.frontend.intrinsics import (
-    as_array, best_over, broadcast_to, build, cast, dtype_of, element, fail, fold_over, is_complex,
-    is_number, rank, real, reduce_over, reshape, select, transpose, unsupported,
+    as_array,
+    best_over,
+    broadcast_to,
+    build,
+    cast,
+    dtype_of,
+    element,
+    fail,
+    fold_over,
+    is_complex,
+    is_number,
+    rank,
+    real,
+    reduce_over,
+    reshape,
+    select,
+    transpose,
+    unsupported,
 )  # fmt: skip
 from tapeless.frontend.library.registry import implements
 from tapeless.frontend.library.static import (
-    counted, highest, kind, lowest, many_axes, mean_type, one_axis, real_type, sum_type, without,
+    counted,
+    highest,
+    kind,
+    lowest,
+    many_axes,
+    mean_type,
+    one_axis,
+    real_type,
+    sum_type,
+    without,
 )  # fmt: skip
 
 Element = Callable[..., Any]
@@ -35,9 +60,7 @@ def over_axes(
     else:
         w = transpose(broadcast_to(as_array(where), x.shape), (*kept, *axes))
         off = cast(neutral, dtype_of(x))
-        out = _over(
-            outer, box, inner, lambda *i: select(element(w, i), element(y, i), off), dtype
-        )
+        out = _over(outer, box, inner, lambda *i: select(element(w, i), element(y, i), off), dtype)
     if keepdims:
         sizes = tuple(1 if d in axes else x.shape[d] for d in counted(rank(x)))
         return reshape(as_array(out), sizes)
@@ -208,7 +231,9 @@ def mean(
     if where is True:
         return deliver(over_axes(x, axis, keepdims, lambda box, f: _mean(box, f, t), t), out)
     counts = sum(broadcast_to(as_array(where), x.shape), axis, keepdims=keepdims)
-    return deliver(sum(x, axis, t, keepdims=keepdims, where=where) / cast(counts, real_type(t)), out)
+    return deliver(
+        sum(x, axis, t, keepdims=keepdims, where=where) / cast(counts, real_type(t)), out
+    )
 
 
 def _mean(box: Any, f: Element, dtype: Any) -> Any:
@@ -290,26 +315,37 @@ def average(
 
 
 @implements(np.nansum)
-def nansum(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False) -> Any:
+def nansum(
+    a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False
+) -> Any:
     x = as_array(a)
     return sum(x, axis, dtype, out, keepdims, where=~np.isnan(x))
 
 
 @implements(np.nanprod)
-def nanprod(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False) -> Any:
+def nanprod(
+    a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False
+) -> Any:
     x = as_array(a)
     return prod(x, axis, dtype, out, keepdims, where=~np.isnan(x))
 
 
 @implements(np.nanmean)
-def nanmean(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False) -> Any:
+def nanmean(
+    a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False
+) -> Any:
     x = as_array(a)
     return mean(x, axis, dtype, out, keepdims, where=~np.isnan(x))
 
 
 @implements(np.nanvar)
 def nanvar(
-    a: Any, axis: Any = None, dtype: Any = None, out: Any = None, ddof: Any = 0, keepdims: bool = False
+    a: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    out: Any = None,
+    ddof: Any = 0,
+    keepdims: bool = False,
 ) -> Any:
     x = as_array(a)
     return var(x, axis, dtype, out, ddof, keepdims, where=~np.isnan(x))
@@ -317,7 +353,12 @@ def nanvar(
 
 @implements(np.nanstd)
 def nanstd(
-    a: Any, axis: Any = None, dtype: Any = None, out: Any = None, ddof: Any = 0, keepdims: bool = False
+    a: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    out: Any = None,
+    ddof: Any = 0,
+    keepdims: bool = False,
 ) -> Any:
     return deliver(np.sqrt(nanvar(a, axis, dtype, None, ddof, keepdims)), out)
 

@@ -411,6 +411,170 @@ program(
     (5, floats(5), 2), (5, floats(5), 5), (5, floats(5), 200),
 )  # fmt: skip
 
+# In lanes ----------------------------------------------------------------------------------------
+
+program(
+    """fun lane_arrays(n: i64, x: f64[n, 3]) {
+  y: f64[n], m: f64[n, 3] = each (i < n) {
+    row: f64[3] = each (j < 3) {
+      v: f64 = x[i, j]
+      w: f64 = v * 2.0
+      return w
+    }
+    p: f64 = row[0]
+    q: bool = 0.0 < p
+    two: f64[3] = if q {
+      a: f64[3] = row with [1] = p
+      return a
+    } else {
+      b: f64[3] = each (j2 < 3) {
+        v2: f64 = row[j2]
+        w2: f64 = v2 + 1.0
+        return w2
+      }
+      return b
+    }
+    z: f64[3] = iverson q {
+      c: f64[3] = each (j3 < 3) {
+        v3: f64 = two[j3]
+        return v3
+      }
+      return c
+    }
+    s: f64 = each (j4 < 3) with (acc: f64 += 0.0) {
+      v4: f64 = two[j4]
+      v5: f64 = z[j4]
+      v6: f64 = v4 * v5
+      put acc <- v6
+      return
+    }
+    return s, two
+  }
+  return y, m
+}""",
+    (11, floats(11, 3)), (0, floats(0, 3)),
+)  # fmt: skip
+program(
+    """fun lane_loops(n: i64, k: i64, x: f64[n]) {
+  y: f64[n] = each (i < n) {
+    v: f64 = x[i]
+    start: f64[2] = zeros f64[2]
+    other: f64[2] = each (j < 2) {
+      return v
+    }
+    a: f64[2], b: f64[2] = loop (p: f64[2] = start, q: f64[2] = other) for t < k {
+      e: f64 = q[0]
+      f: f64 = p[1]
+      g: f64 = e + f
+      r: f64[2] = p with [1] = g
+      return q, r
+    }
+    u: f64 = a[0]
+    w: f64 = b[1]
+    z: f64 = u - w
+    return z
+  }
+  return y
+}""",
+    (9, 3, floats(9)), (9, 0, floats(9)), (9, 4, floats(9)),
+)  # fmt: skip
+program(
+    """fun ragged(n: i64, m: i64, at: i64[n], x: f64[m]) {
+  last: i64 = n - 1
+  y: f64[n] = each (i < n) {
+    b: i64 = at[i]
+    s: f64, top: f64 = each (k < b) with (acc: f64 += 0.5, t: f64 max= -inf) {
+      v: f64 = x[k?]
+      put acc <- v
+      put t <- v
+      return
+    }
+    r: f64 = s + top
+    return r
+  }
+  return y
+}""",
+    (4, 6, np.array([0, 6, 3, 1]), floats(6)), (4, 6, np.array([0, 6, 7, 1]), floats(6)),
+)  # fmt: skip
+program(
+    """fun two_tiles(n: i64, m: i64, k: i64, a: f64[n, k], b: f64[m, k], *c: f64[n, m]) {
+  r: f64[n, m] = each (i < n, j < m) with (out: f64[n, m] += c) {
+    each (l < k) {
+      x: f64 = a[i, l]
+      y: f64 = b[j, l]
+      z: f64 = x * y
+      put out[i, j] <- z
+      return
+    }
+    return
+  }
+  return r
+}""",
+    (9, 7, 5, floats(9, 5), floats(7, 5), floats(9, 7)),
+    (3, 2, 0, floats(3, 0), floats(2, 0), floats(3, 2)),
+)  # fmt: skip
+program(
+    """fun least_sum(n: i64, m: i64, x: f64[n, 2], c: f64[m, 2]) {
+  best: f64[n] = each (i < n) {
+    low: f64 = each (k < m) with (acc: f64 min= inf) {
+      s: f64 = each (d < 2) with (t: f64 += 0.0) {
+        u: f64 = x[i, d]
+        v: f64 = c[k, d]
+        w: f64 = u - v
+        w2: f64 = w * w
+        put t <- w2
+        return
+      }
+      put acc <- s
+      return
+    }
+    return low
+  }
+  return best
+}""",
+    (9, 3, floats(9, 2), floats(3, 2)),
+)  # fmt: skip
+program(
+    """fun triangle(n: i64, x: f64[n, n]) {
+  y: f64[n] = each (i < n) {
+    s: f64 = each (j < i) with (acc: f64 += 0.0) {
+      v: f64 = x[i, j]
+      put acc <- v
+      return
+    }
+    return s
+  }
+  return y
+}""",
+    (9, floats(9, 9)),
+)  # fmt: skip
+program(
+    """fun inner_rows(n: i64, m: i64, x: f64[n, m]) {
+  y: f64[n] = each (i < n) {
+    row: f64[m] = each (j < m) {
+      v: f64 = x[i, j]
+      w: f64 = exp(v)
+      return w
+    }
+    s: f64 = each (j2 < m) with (acc: f64 += 0.0) {
+      v2: f64 = row[j2]
+      put acc <- v2
+      return
+    }
+    each_row: f64[m] = each (j3 < m) {
+      v3: f64 = row[j3]
+      w3: f64 = v3 / s
+      return w3
+    }
+    last: i64 = m - 1
+    r: f64 = each_row[last]
+    return r
+  }
+  return y
+}""",
+    (4, 9, floats(4, 9)),
+)  # fmt: skip
+
 
 CASES = [
     pytest.param(text, args, id=f"{name}-{k}")

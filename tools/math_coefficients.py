@@ -186,7 +186,7 @@ def main() -> None:
             for bits, tolerance in forms
         }
         print(name, {b: len(c) for b, c in tables[name].items()})  # type: ignore[attr-defined]
-    head = '"""Written by tools/math_coefficients.py: do not edit."""\n\n# ruff: noqa: E203\n'
+    head = '"""Written by tools/math_coefficients.py: do not edit."""\n'
     TARGET.write_text(head + "".join("\n" + render(n, v) for n, v in tables.items()))
 
 

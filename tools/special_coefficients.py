@@ -141,7 +141,7 @@ def main() -> None:
             tables[f"J{order}_ZERO_{k}"] = {64: split(root, 64, 2)}
             g = about(lambda x, order=order: mp.besselj(order, x), root)
             keep(f"J{order}_PIECE_{k}", fit(g, mp.mpf(lo) - root, mp.mpf(hi) - root, 1e-17))
-    head = '"""Written by tools/special_coefficients.py: do not edit."""\n\n# ruff: noqa: E203\n'
+    head = '"""Written by tools/special_coefficients.py: do not edit."""\n'
     TARGET.write_text(head + "".join("\n" + render(n, v) for n, v in tables.items()))
 
 

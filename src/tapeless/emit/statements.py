@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from tapeless.core.types import bool_, i64
-from tapeless.emit.loops import Loops
+from tapeless.emit.lanes import Lanes
 from tapeless.emit.values import UNIFORM, Val, uniform
 from tapeless.loop.syntax import (
+    SIMD,
     Alloc,
     AnyLane,
     Block,
@@ -25,7 +26,7 @@ from tapeless.loop.syntax import (
 )
 
 
-class Emitter(Loops):
+class Emitter(Lanes):
     """A function that can hold all statements."""
 
     def block(self, block: Block) -> None:
@@ -104,4 +105,7 @@ class Emitter(Loops):
         return [self.of_lane(v, k) for v in values]
 
     def loop(self, stm: For) -> None:
-        self.sequential(stm)
+        if stm.kind == SIMD:
+            self.simd(stm)
+        else:
+            self.sequential(stm)

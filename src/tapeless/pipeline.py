@@ -15,21 +15,40 @@ from tapeless.ir.syntax import Fun
 from tapeless.ir.verify import verify as check
 from tapeless.loop.syntax import Proc
 from tapeless.lower.kernel import lower
+from tapeless.raising import loops, nests, promote
 from tapeless.runtime import machine
 from tapeless.runtime.abi import ArraySlot, KernelType, ScalarSlot, Site, Slot
-from tapeless.simplify import dead, forward
+from tapeless.simplify import dead, forward, stores
 
 Pass: TypeAlias = Callable[[Fun], Fun]
 
-PASSES: tuple[Pass, ...] = (forward.run, dead.run)
+TIDY: tuple[Pass, ...] = (forward.run, dead.run)
+# Each of these gives back the same program if it finds nothing to do.
+SHAPE: tuple[Pass, ...] = (stores.run, promote.run, loops.run, nests.run)
+FINISH: tuple[Pass, ...] = ()
+PASSES: tuple[Pass, ...] = (*TIDY, *SHAPE, *FINISH)
+ROUNDS = 6  # of tidying and shaping, at most
 
 
 def optimise(fun: Fun, verify: bool = False) -> Fun:
     """`fun` after all passes; `verify` checks the rules of Core after each of them."""
-    for step in PASSES:
-        fun = step(fun)
-        if verify:
-            check(fun)
+
+    def apply(passes: Sequence[Pass], fun: Fun) -> Fun:
+        for step in passes:
+            new = step(fun)
+            if verify and new is not fun:
+                check(new)
+            fun = new
+        return fun
+
+    fun = apply(TIDY, fun)
+    for _ in range(ROUNDS):
+        shaped = apply(SHAPE, fun)
+        if shaped is fun:
+            break
+        fun = apply(TIDY, shaped)
+    if FINISH:
+        fun = apply(TIDY, apply(FINISH, fun))
     return fun
 
 

@@ -12,7 +12,7 @@ not wrap. Sizes of arrays and trip counts are taken to be below 2⁵⁶, which n
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 from tapeless.analysis import poly
@@ -35,7 +35,9 @@ class Facts:
         self.vars: list[Var | None] = []  # the variable of each symbol
         self.low: list[int] = []
         self.high: list[int] = []
+        self.born: list[tuple[int, int]] = []
         self.facts: list[list[Poly]] = []
+        self.own: list[int] = []  # how many of a symbol's facts hold always
         self.cases: dict[int, tuple[tuple[Poly, Poly], ...]] = {}  # (value, ≥ 0 in that case)
         self.defs: dict[Var, Exp] = {}
         self.known: dict[Var, bool] = {}
@@ -64,13 +66,50 @@ class Facts:
         yield
         self.undo(mark)
 
+    def since(self, mark: int) -> tuple[Poly, ...]:
+        """The facts learnt since `mark`."""
+        return tuple(self.facts[t[0]][t[1]] for t in self.trail[mark:] if not isinstance(t, Var))
+
+    def twins(self, base: int, count: int) -> Callable[[Poly], Poly]:
+        """New symbols for those from `base` up to `count`, with what always holds of them; gives
+        the renaming."""
+        offset = len(self.vars) - base
+
+        def twin(v: int) -> int:
+            return v + offset if base <= v < count else v
+
+        def rename(p: Poly) -> Poly:
+            if poly.newest(p) < base:
+                return p
+            return {tuple(sorted(map(twin, m))): c for m, c in p.items()}
+
+        for v in range(base, count):
+            self.new_symbol(None, *self.born[v])
+        for v in range(base, count):
+            for fact in self.facts[v][: self.own[v]]:
+                self.always(v + offset, rename(fact))
+            if v in self.cases:
+                self.cases[v + offset] = tuple((rename(a), rename(b)) for a, b in self.cases[v])
+        return rename
+
     # values
     def new_symbol(self, var: Var | None, low: int = MIN, high: int = MAX) -> int:
         self.vars.append(var)
         self.low.append(low)
         self.high.append(high)
+        self.born.append((low, high))
         self.facts.append([])
+        self.own.append(0)
         return len(self.vars) - 1
+
+    def always(self, v: int, p: Poly) -> None:
+        """p ≥ 0 holds wherever symbol v is in scope (said when v is born)."""
+        self.facts[v].append(p)
+        self.own[v] += 1
+
+    def ranges(self, v: int, low: int, high: int) -> None:
+        """low ≤ v ≤ high wherever symbol v is in scope (said when v is born)."""
+        self.low[v], self.high[v] = self.born[v] = (low, high)
 
     def value(self, atom: Atom | Size) -> Poly:
         """The exact value of an i64 atom or size."""
@@ -128,7 +167,7 @@ class Facts:
         self._is_its_argument(size)
         v = self.new_symbol(var, 0, max(min(self.highest(n), LARGEST) - 1, 0))
         self.values[var] = poly.symbol(v)
-        self.facts[v].append(poly.sub(poly.shift(n, -1), poly.symbol(v)))
+        self.always(v, poly.sub(poly.shift(n, -1), poly.symbol(v)))
 
     def _is_its_argument(self, size: Atom) -> None:
         """max(a, 0) is a where it is known to be at least 1."""
@@ -177,11 +216,11 @@ class Facts:
     def _cast(self, v: int, source: Atom) -> None:
         dtype = source.dtype
         if dtype.is_bool:
-            self.low[v], self.high[v] = 0, 1
+            self.ranges(v, 0, 1)
         elif dtype.is_int and (dtype.bits < 64):
             signed = dtype.kind == "i"
-            self.low[v] = -(1 << (dtype.bits - 1)) if signed else 0
-            self.high[v] = (1 << (dtype.bits - signed)) - 1
+            low = -(1 << (dtype.bits - 1)) if signed else 0
+            self.ranges(v, low, (1 << (dtype.bits - signed)) - 1)
 
     def _choice(self, v: int, me: Poly, op: str, args: tuple[Atom, ...]) -> None:
         """The value is one of two, and which one is known in each case."""
@@ -198,13 +237,13 @@ class Facts:
             low, high = min(a, c), max(b, d)
         else:
             low, high = pick(a, c), pick(b, d)
-        self.low[v], self.high[v] = max(low, MIN), min(high, MAX)
+        self.ranges(v, max(low, MIN), min(high, MAX))
         if op == "select":
             then, orelse = self._condition(args[0])
             self.cases[v] = ((p, then), (q, orelse))
             return
         for x in (p, q):
-            self.facts[v].append(poly.sub(me, x) if above else poly.sub(x, me))
+            self.always(v, poly.sub(me, x) if above else poly.sub(x, me))
         gap = poly.sub(p, q) if above else poly.sub(q, p)
         self.cases[v] = ((p, gap), (q, poly.scale(gap, -1)))
 
@@ -225,8 +264,7 @@ class Facts:
         k = poly.constant_of(q)
         if op == "and":
             if self.prove(q) or self.prove(p):
-                self.low[v] = 0
-                self.high[v] = max(self.highest(q) if self.prove(q) else self.highest(p), 0)
+                self.ranges(v, 0, self.highest(q) if self.prove(q) else self.highest(p))
             return
         if op == "shr":
             if k is None or not 0 <= k < 63:
@@ -236,20 +274,19 @@ class Facts:
         if not self.prove(poly.shift(q, -1)):
             return
         if op == "mod":
-            self.low[v], self.high[v] = 0, max(self.highest(q) - 1, 0)
-            self.facts[v].append(poly.sub(poly.shift(q, -1), me))
+            self.ranges(v, 0, max(self.highest(q) - 1, 0))
+            self.always(v, poly.sub(poly.shift(q, -1), me))
             if self.prove(p):
-                self.facts[v].append(poly.sub(p, me))
+                self.always(v, poly.sub(p, me))
             return
         low, high = self.lowest(p), self.highest(p)
-        self.low[v], self.high[v] = min(low, 0) if k is None else low // k, max(high, 0)
         if k is not None:
-            self.high[v] = high // k
-            self.facts[v].append(poly.combine(p, 1, me, -k))
-            self.facts[v].append(poly.shift(poly.combine(p, -1, me, k), k - 1))
+            self.ranges(v, low // k, high // k)
+            self.always(v, poly.combine(p, 1, me, -k))
+            self.always(v, poly.shift(poly.combine(p, -1, me, k), k - 1))
         elif self.prove(p):
-            self.low[v] = 0
-            self.facts[v].append(poly.sub(p, me))
+            self.ranges(v, 0, max(high, 0))
+            self.always(v, poly.sub(p, me))
 
     # learning
     def require(self, p: Poly) -> None:

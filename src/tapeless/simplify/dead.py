@@ -90,7 +90,9 @@ class _Dead:
             case _:
                 return outs, exp
 
-    def loop(self, outs: tuple[Var, ...], used: list[bool], exp: Loop) -> tuple[tuple[Var, ...], Exp]:
+    def loop(
+        self, outs: tuple[Var, ...], used: list[bool], exp: Loop
+    ) -> tuple[tuple[Var, ...], Exp]:
         """State is needed if its result is, if the condition or an effect reads it, or if needed
         state does: walk again until no more is found."""
         needed = list(used)
@@ -103,8 +105,12 @@ class _Dead:
             body = self.body(_picked(exp.body, needed))
             if isinstance(form, While):
                 form = While(self.body(form.cond))
-            sized = {s for p, n in zip(exp.params, needed, strict=True) if n for s in type_vars(p.type)}
-            needed = [n or p in self.live or p in sized for p, n in zip(exp.params, needed, strict=True)]
+            sized = {
+                s for p, n in zip(exp.params, needed, strict=True) if n for s in type_vars(p.type)
+            }
+            needed = [
+                n or p in self.live or p in sized for p, n in zip(exp.params, needed, strict=True)
+            ]
             if needed == before:
                 break
             self.live = outer
@@ -114,7 +120,9 @@ class _Dead:
         params, inits = _kept(exp.params, needed), _kept_atoms(exp.inits, needed)
         return _kept(outs, needed), Loop(form, params, inits, body, exp.reverse)
 
-    def each(self, outs: tuple[Var, ...], used: list[bool], exp: Each) -> tuple[tuple[Var, ...], Exp]:
+    def each(
+        self, outs: tuple[Var, ...], used: list[bool], exp: Each
+    ) -> tuple[tuple[Var, ...], Exp]:
         count = len(exp.body.results)
         accs: list[Acc] = []
         keep = used[:count]

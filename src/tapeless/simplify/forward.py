@@ -1,11 +1,11 @@
 """One walk from the top: folding, copies, common subexpressions, known conditions, bounds.
 
-    x = op(a…)   ⇒  an atom or a simpler operator          (laws; equal affine integers are one)
-    x = e; y = e ⇒  x = e, and y is x                      (pure e, in scopes that x reaches)
-    if c {A} {B} ⇒  A where c is known to hold, B where it is known not to
-    a[i]~        ⇒  a[i]? ⇒ a[i] where facts prove 0 ≤ i, i < size; checks that must hold vanish
-    loop (p = a) {… return a or p} ⇒ p is a                (state that does not change)
-    loop (k = a) for i {… return k + c} ⇒ k is a + c·i     (integers that count along)
+x = op(a…)   ⇒  an atom or a simpler operator          (laws; equal affine integers are one)
+x = e; y = e ⇒  x = e, and y is x                      (pure e, in scopes that x reaches)
+if c {A} {B} ⇒  A where c is known to hold, B where it is known not to
+a[i]~        ⇒  a[i]? ⇒ a[i] where facts prove 0 ≤ i, i < size; checks that must hold vanish
+loop (p = a) {… return a or p} ⇒ p is a                (state that does not change)
+loop (k = a) for i {… return k + c} ⇒ k is a + c·i     (integers that count along)
 """
 
 from __future__ import annotations

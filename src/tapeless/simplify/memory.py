@@ -1,8 +1,8 @@
 """What an array is known to hold at an index, from how it was made.
 
-    (a with [i] = v)[i] ⇒ v        (a with [j] = v)[i] ⇒ a[i] if i ≠ j is known and a[i] is known
-    zeros[i] ⇒ 0                   each (i < n) { return c } [k] ⇒ c for c from outside the nest
-    each (i < n) { return a[i] } ⇒ a where n is the size of a
+(a with [i] = v)[i] ⇒ v        (a with [j] = v)[i] ⇒ a[i] if i ≠ j is known and a[i] is known
+zeros[i] ⇒ 0                   each (i < n) { return c } [k] ⇒ c for c from outside the nest
+each (i < n) { return a[i] } ⇒ a where n is the size of a
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ def stored(facts: Facts, array: Var, at: tuple[Atom, ...], modes: str) -> Atom |
             case Each() as nest:
                 return _uniform(nest, at)
             case Update(before, where, value, written):
-                if _same_place(facts, at, where) and IGNORE not in written:
+                if same_place(facts, at, where) and IGNORE not in written:
                     return value
-                if not _apart(facts, at, where, written):
+                if not apart(facts, at, where, written):
                     return None
                 array = before
             case _:
@@ -45,11 +45,11 @@ def _uniform(nest: Each, at: tuple[Atom, ...]) -> Atom | None:
     return value
 
 
-def _same_place(facts: Facts, at: tuple[Atom, ...], where: tuple[Atom, ...]) -> bool:
+def same_place(facts: Facts, at: tuple[Atom, ...], where: tuple[Atom, ...]) -> bool:
     return all(facts.same(i, j) for i, j in zip(at, where, strict=True))
 
 
-def _apart(facts: Facts, at: tuple[Atom, ...], where: tuple[Atom, ...], modes: str) -> bool:
+def apart(facts: Facts, at: tuple[Atom, ...], where: tuple[Atom, ...], modes: str) -> bool:
     """Whether the cells differ: some index differs that is not wrapped."""
     return any(
         mode != WRAP and facts.decide_prim("eq", (i, j)) is False

@@ -1,0 +1,126 @@
+"""Nests in their simplest shape.
+
+    each (i < n) { r = each (j < m) {B}; return r }   ⇒  each (i < n, j < m) {B}
+    each (i < n) with (p = a) { put p[i] <- v }       ⇒  each (i < n) { return v }
+        where n is the size of `a` and nothing reads `a` any more, or it holds nothing
+    each (i < n) with (s += z) { each (j < m) with … } are flattened alike
+
+Scalar statements before the inner nest move into it if they cost next to nothing.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+
+from tapeless.analysis.enter import after, entered
+from tapeless.analysis.facts import Facts
+from tapeless.core.names import Atom, Var
+from tapeless.core.prims import MATH
+from tapeless.core.types import Scalar
+from tapeless.ir.syntax import (
+    PROVED, Acc, Alloc, Body, Each, Exp, Fun, If, Index, Iverson, Let, Prim, Put,
+)  # fmt: skip
+from tapeless.ir.walk import bodies_of, map_bodies, type_vars, uses
+
+CHEAP = 4  # statements that may be run once more per inner iteration
+
+
+def run(fun: Fun) -> Fun:
+    walk = _Nests(fun)
+    walk.facts.params(fun.params)
+    body = walk.body(fun.body)
+    return replace(fun, body=body) if walk.changed else fun
+
+
+class _Nests:
+    def __init__(self, fun: Fun) -> None:
+        self.facts = Facts()
+        self.changed = False
+        self.counts = Counter(a for a in uses(fun.body) if isinstance(a, Var))
+        self.writes = set(fun.writes)
+
+    def body(self, body: Body) -> Body:
+        stms: list[Let] = []
+        for stm in body.stms:
+            exp = map_bodies(stm.exp, lambda b, e=stm.exp: self.inner(e, b))
+            new = Let(stm.outs, exp, stm.loc)
+            if isinstance(exp, Each):
+                new = self.nest(new, exp)
+            after(self.facts, new)
+            stms.append(new)
+        return Body(tuple(stms), body.results)
+
+    def inner(self, exp: Exp, body: Body) -> Body:
+        with entered(self.facts, exp, body):
+            return self.body(body)
+
+    def nest(self, stm: Let, exp: Each) -> Let:
+        flat = flattened(exp)
+        if flat is not None:
+            exp, self.changed = flat, True
+        new = Let(stm.outs, exp, stm.loc)
+        mapped = self.map_of(new, exp)
+        if mapped is None:
+            return new
+        self.changed = True
+        return mapped
+
+    def map_of(self, stm: Let, exp: Each) -> Let | None:
+        """Assignments that fill an array of no interest, each iteration its own cell, are results."""
+        first = len(exp.body.results)
+        at = first
+        for acc in exp.accs:
+            if acc.op == "=" and self.fills(exp, acc):
+                put = next(
+                    s for s in exp.body.stms if isinstance(s.exp, Put) and acc.vars == s.exp.targets
+                )
+                assert isinstance(put.exp, Put)
+                stms = tuple(s for s in exp.body.stms if s is not put)
+                body = Body(stms, (*exp.body.results, put.exp.values[0]))
+                outs = (*stm.outs[:first], stm.outs[at], *stm.outs[first:at], *stm.outs[at + 1 :])
+                rest = tuple(a for a in exp.accs if a is not acc)
+                return Let(outs, Each(exp.vars, exp.sizes, rest, body), stm.loc)
+            at += len(acc.vars)
+        return None
+
+    def fills(self, exp: Each, acc: Acc) -> bool:
+        init, var = acc.inits[0], acc.vars[0]
+        if not isinstance(init, Var) or not isinstance(self.facts.defs.get(init), Alloc):
+            return False
+        puts = [s.exp for s in exp.body.stms if isinstance(s.exp, Put) and var in s.exp.targets]
+        if len(puts) != 1 or puts[0].at != exp.vars or set(puts[0].modes) > {PROVED}:
+            return False
+        whole = all(self.facts.same(n, s) for n, s in zip(exp.sizes, var.shape, strict=True))
+        return whole and self.counts[var] == 1 and init not in set(uses(exp.body))
+
+
+def flattened(exp: Each) -> Each | None:
+    """A nest whose body is one inner nest, as one nest over both boxes."""
+    *first, last = exp.body.stms or (None,)
+    if last is None or not isinstance(last.exp, Each) or not all(map(_is_cheap, first)):
+        return None
+    inner = last.exp
+    before = {o for s in first for o in s.outs if s is not None} | set(exp.vars)
+    if before.intersection(a for a in inner.sizes if isinstance(a, Var)):
+        return None
+    count = len(inner.body.results)
+    if exp.body.results != last.outs[:count] or inner.accs or len(first) > CHEAP:
+        return None
+    if any(not isinstance(r.type, Scalar) for r in inner.body.results):
+        return None
+    body = Body((*first, *inner.body.stms), inner.body.results)
+    return Each((*exp.vars, *inner.vars), (*exp.sizes, *inner.sizes), exp.accs, body)
+
+
+def _is_cheap(stm: Let) -> bool:
+    match stm.exp:
+        case Prim(op):
+            return op not in MATH and op not in ("div", "floordiv", "mod", "sqrt", "pow")
+        case Index(_, _, modes):
+            return set(modes) <= {PROVED}
+        case _:
+            return False
+
+
+__all__ = ["Atom", "If", "Iverson", "bodies_of", "flattened", "run", "type_vars"]

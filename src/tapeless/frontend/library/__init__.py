@@ -3,16 +3,17 @@
 Contract with the compiler of calls (`frontend/calls.py`). `LIBRARY` maps a key to a function of the
 language, which is inlined at the caller's location. Keys:
 
-* a function object: `np.sum`, `math.floor`, `np.linalg.solve`, `scipy.special.logsumexp`, `np.fft.fft`
+* a function object: `np.sum`, `math.floor`, `np.linalg.solve`, `special.logsumexp`, `np.fft.fft`
 * `("method", name)`: the method of arrays, called with the array first: `x.sum(axis=0)`
 * `("attribute", name)`: an attribute of arrays that is computed, called with the array
-* `("ufunc", name)` for `reduce`, `accumulate`, `outer`, `at`, `reduceat`: called with the ufunc first
+* `("ufunc", name)` for `reduce`, `accumulate`, `outer`, `at`, `reduceat`, and `call` (with
+  keywords): called with the ufunc first
 * `("complex", name)`: the NumPy ufunc `name` (`exp`, `sqrt`, `power`) on complex scalars
 
 A function has NumPy's parameter names, order and defaults, as far as the language goes: an argument
 that it does not take is an error that the compiler words (`np.sum has no argument 'where' here`).
 Positional-only and keyword-only markers are honoured. `dtype` arguments arrive as static dtypes or
-types. Functions may call each other, intrinsics, builtins and NumPy functions that are in the table.
+types. Functions may call each other, intrinsics, builtins and NumPy functions in the table.
 
 The compiler itself knows, so that no entry is needed:
 
@@ -23,8 +24,8 @@ The compiler itself knows, so that no entry is needed:
   isinstance len list map max min pow range reversed round sorted sum tuple type zip, `math.prod`,
   over generators, lists and ranges; the methods of lists, dicts and strings of compile time
 * `np.array`, `np.asarray`, `np.shape`, `np.ndim`, `np.size`, types as converters (`np.float64(x)`)
-* attributes of arrays: T shape size ndim dtype real imag; methods: copy, reshape, transpose, astype,
-  item, fill, flatten, ravel, view of a dtype is an error
+* attributes of arrays: T shape size ndim dtype real imag; methods: copy, reshape, transpose,
+  astype, item, fill, flatten, ravel, view of a dtype is an error
 * indexing of every kind, `a @ b` calls LIBRARY[np.matmul]
 """
 
@@ -35,6 +36,8 @@ from tapeless.frontend.library import (
     complex_functions,
     creation,
     elementwise,
+    gamma_functions,
+    joining,
     ordering,
     plain_math,
     products,
@@ -42,10 +45,12 @@ from tapeless.frontend.library import (
     selection,
     shapes,
     special,
+    ufunc_forms,
 )
 from tapeless.frontend.library.registry import LIBRARY
 
 __all__ = [
-    "LIBRARY", "calculus", "complex_functions", "creation", "elementwise", "ordering", "plain_math",
-    "products", "reductions", "selection", "shapes", "special",
+    "LIBRARY", "calculus", "complex_functions", "creation", "elementwise", "gamma_functions", "joining",
+    "ordering", "plain_math",
+    "products", "reductions", "selection", "shapes", "special", "ufunc_forms",
 ]  # fmt: skip

@@ -21,9 +21,7 @@ from tapeless.frontend.intrinsics import (
     put_over,
     rank,
     reshape,
-    result_type,
     scan_over,
-    select,
     static,
     unsupported,
     zeros,
@@ -46,7 +44,9 @@ def running(op: Callable[[Any, Any], Any], a: Any, axis: Any, dtype: Any, neutra
     start = cast(neutral, dtype)
     return along(
         x, axis,
-        lambda line: scan_over(op, line.shape[0], lambda i: cast(element(line, (i,)), dtype), start),
+        lambda line: scan_over(
+            op, line.shape[0], lambda i: cast(element(line, (i,)), dtype), start
+        ),
         dtype,
     )  # fmt: skip
 
@@ -197,7 +197,7 @@ def interp(
         slope = (cast(values[j + 1], t) - y0) / (points[j + 1] - x0)
         return slope * (v - x0) + y0
 
-    return elementwise(lambda v: cast(v, np.float64) if v != v else at(cast(v, np.float64)), x)
+    return elementwise(lambda v: cast(v, np.float64) if np.isnan(v) else at(cast(v, np.float64)), x)
 
 
 # Histograms -------------------------------------------------------------------------------------
@@ -315,6 +315,3 @@ def corrcoef(x: Any, y: Any = None, rowvar: bool = True, *, dtype: Any = None) -
         lambda i, j: np.minimum(np.maximum(element(c, (i, j)) / s[i] / s[j], -1), 1)
         if not is_complex(c) else element(c, (i, j)) / s[i] / s[j], dtype_of(c),
     )  # fmt: skip
-
-
-__all__ = ["cumsum", "diff", "result_type", "select"]

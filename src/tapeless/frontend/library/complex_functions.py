@@ -1,7 +1,7 @@
 """Elementary functions of complex numbers, by their real and imaginary parts.
 
-Formulas after W. Kahan, "Branch cuts for complex elementary functions" (1987): each is accurate near
-its zeros and on both sides of its cuts, and signed zeros say which side that is.
+Formulas after W. Kahan, "Branch cuts for complex elementary functions" (1987): each is accurate
+near its zeros and on both sides of its cuts, and signed zeros say which side that is.
 """
 
 from __future__ import annotations

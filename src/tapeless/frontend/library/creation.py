@@ -151,8 +151,11 @@ def linspace(
     is_whole = kind(t) in "iu"
 
     def at(i: Any) -> Any:
-        value = np.where(i == gaps, b, a + i * step)[()] if endpoint and rank(step) else (
-            select(i == gaps and gaps > 0, b, a + i * step) if endpoint else a + i * step)  # fmt: skip
+        value = a + i * step
+        if endpoint and rank(step) == 0:
+            value = select((i == gaps) & (gaps > 0), b, value)
+        elif endpoint:
+            value = np.where((i == gaps) & (gaps > 0), b, value)
         return np.floor(value) if is_whole else value
 
     out = build(num, at, t)
@@ -165,8 +168,8 @@ def linspace(
 
 @implements(np.logspace)
 def logspace(
-    start: Any, stop: Any, num: Any = 50, endpoint: bool = True, base: Any = 10.0, dtype: Any = None,
-    axis: int = 0,
+    start: Any, stop: Any, num: Any = 50, endpoint: bool = True, base: Any = 10.0,
+    dtype: Any = None, axis: int = 0,
 ) -> Any:  # fmt: skip
     out = np.power(base, linspace(start, stop, num, endpoint, axis=axis))
     return out if dtype is None else cast(out, dtype)

@@ -75,7 +75,7 @@ def label_axes(ins: tuple[str, ...], result: str) -> tuple[str, tuple[Any, ...],
 
 @compile_time
 def matrix_roles(ins: tuple[str, ...], result: str) -> tuple[Any, Any, Any] | None:
-    """Orders of axes that make this contraction rows × columns: of both operands and the result."""
+    """Orders of axes, of operands and result, that make this contraction rows × columns."""
     if len(ins) != 2 or len(result) != 2 or any(len(names) != 2 for names in ins):
         return None
     shared = set(ins[0]) & set(ins[1])

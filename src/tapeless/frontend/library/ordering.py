@@ -17,7 +17,6 @@ from tapeless.frontend.intrinsics import (
     element,
     elementwise,
     is_complex,
-    is_list,
     rank,
     reshape,
     result_type,
@@ -124,7 +123,7 @@ def lexsort(keys: Any, axis: int = -1) -> Any:
 
 def _before(p: Any, q: Any) -> Any:
     """p < q, where NaN comes last."""
-    return (p < q) | ((q != q) & (p == p))
+    return (p < q) | (np.isnan(q) & ~np.isnan(p))
 
 
 def place_of(table: Any, x: Any, side: str) -> Any:
@@ -315,7 +314,7 @@ def unique(
 
 
 def _differ(p: Any, q: Any) -> Any:
-    return (p != q) & ((p == p) | (q == q))
+    return (p != q) & ~(np.isnan(p) & np.isnan(q))
 
 
 @implements(np.unique_values)
@@ -326,6 +325,3 @@ def unique_values(x: Any) -> Any:
 @implements(np.union1d)
 def union1d(ar1: Any, ar2: Any) -> Any:
     return unique(np.concatenate((np.ravel(ar1), np.ravel(ar2))))
-
-
-__all__ = ["argsort", "is_list", "place_of", "searchsorted", "sort"]

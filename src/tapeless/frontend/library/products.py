@@ -78,8 +78,8 @@ def _matmul(a: Any, b: Any, t: Any) -> Any:
 
 def _sum_of_products(size: Any, f: Any, g: Any, t: Any) -> Any:
     if kind(t) == "b":
-        return reduce_over("or", size, lambda p: f(p) & g(p))
-    return reduce_over("+", size, lambda p: cast(f(p), t) * cast(g(p), t))
+        return reduce_over("or", size, lambda *p: f(*p) & g(*p))
+    return reduce_over("+", size, lambda *p: cast(f(*p), t) * cast(g(*p), t))
 
 
 def inner_product(a: Any, b: Any, t: Any) -> Any:
@@ -175,7 +175,8 @@ def tensordot(a: Any, b: Any, axes: Any = 2) -> Any:
     return build(
         (*p.shape[:nx], *q.shape[len(right) :]),
         lambda *i: reduce_over(
-            "+", box, lambda *r: cast(element(p, (*i[:nx], *r)), t) * cast(element(q, (*r, *i[nx:])), t)
+            "+", box,
+            lambda *r: cast(element(p, (*i[:nx], *r)), t) * cast(element(q, (*r, *i[nx:])), t),
         ),
         t,
     )  # fmt: skip

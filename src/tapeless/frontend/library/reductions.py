@@ -193,7 +193,8 @@ def all(
 def count_nonzero(a: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
     return over_axes(
         as_array(a), axis, keepdims,
-        lambda box, f: reduce_over("+", box, lambda *r: cast(cast(f(*r), bool), np.int64)), np.int64,
+        lambda box, f: reduce_over("+", box, lambda *r: cast(cast(f(*r), bool), np.int64)),
+        np.int64,
     )  # fmt: skip
 
 

@@ -12,20 +12,17 @@ from tapeless.frontend.intrinsics import (
     as_operand,
     build,
     cast,
-    copy,
     dtype_of,
     element,
     elementwise,
     is_list,
-    is_number,
-    put_over,
     rank,
-    reduce_over,
     reshape,
     result_type,
     same_size,
     select,
     transpose,
+    unsupported,
 )  # fmt: skip
 from tapeless.frontend.library.reductions import deliver
 from tapeless.frontend.library.registry import implements
@@ -53,10 +50,12 @@ def select_(condlist: Any, choicelist: Any, default: Any = 0) -> Any:
 @implements(np.choose, "choose")
 def choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> Any:
     one_of(mode, ("raise",), "mode")
-    if is_list(choices):
-        return deliver(choose(a, np.stack(np.broadcast_arrays(*choices))), out)
-    table = as_array(choices)
-    return deliver(elementwise(lambda k: table[k], a), out)
+    if not is_list(choices):
+        unsupported("np.choose from an array", "give a list of choices")
+    picked = choices[0]
+    for k in counted(len(choices))[1:]:
+        picked = where(as_operand(a) == k, choices[k], picked)
+    return deliver(picked, out)
 
 
 @implements(np.clip, "clip")
@@ -304,14 +303,7 @@ def sliding_window_view(
     n = rank(v)
     return build(
         (*shape, *sizes),
-        lambda *i: element_at(v, tuple(
+        lambda *i: element(v, tuple(
             i[d] + i[n + where_.index(d)] if d in where_ else i[d] for d in counted(n))),
         dtype_of(v),
     )  # fmt: skip
-
-
-def element_at(x: Any, i: Any) -> Any:
-    return element(x, i)
-
-
-__all__ = ["clip", "copy", "is_number", "put_over", "reduce_over", "where"]

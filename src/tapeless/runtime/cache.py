@@ -119,7 +119,8 @@ def write(key: str, meta: Any, blob: bytes) -> bool:
 def info() -> Info:
     found = list(_entries())
     place = directory()
-    writable = limit() > 0 and os.access(_existing(place), os.W_OK)
+    known = _existing(place)
+    writable = limit() > 0 and known.is_dir() and os.access(known, os.W_OK)
     return Info(place, writable, len(found), sum(size for _, _, size in found), limit())
 
 

@@ -19,6 +19,7 @@ from tapeless.runtime.slots import (
     word_scalar,
 )
 from tapeless.runtime.support import support
+from tapeless.runtime.threads import prepare
 
 foreign = Lazy("tapeless.runtime.foreign")
 
@@ -32,6 +33,7 @@ class Kernel:
     results."""
 
     def __init__(self, type: KernelType, loaded: Loaded) -> None:
+        prepare()
         self.type = type
         self.address = loaded.address(type.symbol)
         self.raiser = raiser(type.sites)

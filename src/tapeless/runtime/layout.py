@@ -1,11 +1,11 @@
-"""Where things are in the memory that native code shares: contexts, the state of the process, buffers.
+"""Where things are in memory that native code shares: contexts, process state, buffers, tables.
 
 Numbers are 8-byte slots unless they say otherwise.
 """
 
 from __future__ import annotations
 
-# The context of a running kernel: 0 to 20 are the kernel ABI (docs/architecture.md), the rest private.
+# The context of a running kernel: 0 to 20 as docs/architecture.md has it, the rest private.
 TOP = 0
 END = 1
 CHUNKS = 2

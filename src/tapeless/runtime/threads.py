@@ -63,8 +63,14 @@ def set_num_threads(threads: int | None) -> None:
     apply()
 
 
+@functools.cache
+def prepare() -> None:
+    """Before the first kernel."""
+    apply()
+
+
 def apply() -> None:
-    """Tell native code. Done before the first parallel kernel runs, and after every change."""
+    """Tell native code what was chosen."""
     words = support().words
     threads = get_num_threads()
     found = _openmp()

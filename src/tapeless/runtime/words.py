@@ -1,6 +1,6 @@
 """A systems language in Python's syntax: functions over 64-bit words, translated to LLVM text.
 
-The part of the runtime that must run without the interpreter lock is written in it (`native/`). Every
+The part of the runtime that runs without the interpreter lock is written in it (`native/`). Every
 value is a signed 64-bit word; pointers are words; a comparison is 0 or 1. There are assignments,
 `if`, `while`, `for … in range`, `return`, arithmetic, calls of other such functions, of `extern`
 symbols and of the memory operations below. Integers of the module are constants. The functions are
@@ -133,7 +133,7 @@ def translate(functions: Sequence[Callable[..., Any]], exports: Iterable[str]) -
 
 
 class _Function:
-    """One function on its way to LLVM text: locals are stack slots, which LLVM turns to registers."""
+    """One function on its way to LLVM text. Locals are stack slots, which LLVM makes registers."""
 
     def __init__(
         self,
@@ -284,7 +284,7 @@ class _Function:
     def count_loop(self, node: ast.For) -> None:
         match node:
             case ast.For(ast.Name(name), ast.Call(ast.Name("range"), [*bounds])):
-                first, last = ([ast.Constant(0)] + bounds)[-2:]
+                first, last = [ast.Constant(0), *bounds][-2:]
             case _:
                 self.refuse(node)
         head, body, step = self.label("head"), self.label("body"), self.label("step")
@@ -442,6 +442,10 @@ class _Function:
                 return self.value_of(f"sdiv i64 {a}, {b}")
             case "remainder", [a, b]:
                 return self.value_of(f"srem i64 {a}, {b}")
+            case (("min" | "max"), [a, b]):
+                less = self.value_of(f"icmp slt i64 {a}, {b}")
+                first, second = (a, b) if name == "min" else (b, a)
+                return self.value_of(f"select i1 {less}, i64 {first}, i64 {second}")
             case "leading_zeros", [a]:
                 return self.value_of(f"call i64 @llvm.ctlz.i64(i64 {a}, i1 false)")
         self.refuse(node)

@@ -1,7 +1,7 @@
 """The fast way from Python to a kernel: arguments read by tables, not by code per function.
 
-`entry` is the body of a builtin function. Its `self` is `(fallback, address of a record, owner)`; the
-record leads to a list of tables, one per compiled specialisation (`runtime/fastcall.py` writes
+`entry` is the body of a builtin function. Its `self` is `(fallback, address of a record, owner)`.
+The record leads to a list of tables, one per compiled specialisation (`runtime/fastcall.py` writes
 them). The first table that accepts the arguments is called; when none does, the fallback is called
 with the same arguments.
 """
@@ -123,9 +123,12 @@ def entry(self: Word, args: Word, nargs: Word, kwnames: Word) -> Word:
         slots = local(256)
         values = local(64)
         while table != 0:
-            if load(table, TABLE_NARGS) == nargs and accepts(state, table, args, values) != 0:
-                if feed(table, args, values, slots) != 0:
-                    return run(state, table, args, slots)
+            if (
+                load(table, TABLE_NARGS) == nargs
+                and accepts(state, table, args, values) != 0
+                and feed(table, args, values, slots) != 0
+            ):
+                return run(state, table, args, slots)
             table = load(table, TABLE_NEXT)
     return PyObject_Vectorcall(PyTuple_GetItem(self, 0), args, nargs, kwnames)
 

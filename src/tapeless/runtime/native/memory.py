@@ -1,7 +1,7 @@
 """Memory that native code asks for: recycled buffers, and the arenas made of them.
 
-A fresh page costs about 2 µs, so buffers go back to lists by size class and are used again, up to a
-limit. Four classes per doubling; data is 64-byte aligned; big buffers start at different cache sets.
+A fresh page costs about 2 µs, so buffers go back to lists by size class and are used again, up to
+a limit. Four classes per doubling; data is 64-byte aligned; big buffers get different cache sets.
 """
 
 from __future__ import annotations

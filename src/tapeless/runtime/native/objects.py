@@ -29,7 +29,7 @@ FAILURE_BYTES = 8 * (1 + ARG_COUNT)
 
 
 def adopt(state: Word, data: Word, descr: Word, rank: Word, sizes: Word) -> Word:
-    """An array over a result buffer, which it owns from now on; 0 and an exception if that fails."""
+    """An array over a result buffer, which it owns from now on; 0 and an exception on failure."""
     capsule = PyCapsule_New(data, 0, address_of(disown_capsule))
     if capsule == 0:
         return 0

@@ -8,6 +8,7 @@ difference of the indices is proved positive or negative.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -146,6 +147,9 @@ class Dependence:
             if WRAP in (x, y):
                 continue
             gap = poly.sub(q, p)
+            divisor = math.gcd(*(c for m, c in gap.items() if m))
+            if divisor > 1 and gap.get(poly.UNIT, 0) % divisor:
+                return True
             if self.facts.prove(poly.shift(gap, -1)):
                 return True
             if self.facts.prove(poly.shift(poly.scale(gap, -1), -1)):

@@ -148,7 +148,7 @@ class Facts:
         """Variables of unknown value; sizes of arrays among them are sizes."""
         for var in vars:
             if var.type == INDEX:
-                self.value(var)
+                self.values[var] = poly.symbol(self.new_symbol(var))
         for var in vars:
             self.array(var)
 
@@ -178,13 +178,13 @@ class Facts:
                 pass
 
     def bind(self, var: Var, exp: Exp) -> None:
-        """`var` is the one result of `exp`."""
+        """`var` is the one result of `exp`. A second walk over a statement binds it anew."""
         self.defs[var] = exp
-        if var.type == INDEX and var not in self.values:
+        if var.type == INDEX:
             if isinstance(exp, Prim):
                 self.values[var] = self._prim(var, exp.op, exp.args)
             else:
-                self.value(var)
+                self.values[var] = poly.symbol(self.new_symbol(var))
         elif var.is_array:
             self.array(var)
 

@@ -11,14 +11,15 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
+from typing import TypeGuard
 
 from tapeless.analysis.dependence import Dependence, Level
 from tapeless.analysis.enter import after, entered, inside
 from tapeless.analysis.facts import Facts
 from tapeless.core.names import Var
-from tapeless.ir.syntax import Acc, Each, Exp, For, Fun, Let, Loop
+from tapeless.ir.syntax import Acc, Each, Exp, For, Fun, Let, Loop, Prim
 from tapeless.ir.syntax import Body as BodyOf
-from tapeless.ir.walk import bodies_of, map_bodies, type_vars, uses
+from tapeless.ir.walk import bodies_of, map_bodies, statements, type_vars, uses
 from tapeless.raising.thread import NotThreaded, Place, Target, Threads
 
 
@@ -87,7 +88,9 @@ class _Raise:
         ]
         level = Level(form.var, base)
         counts = Counter(a for a in uses(loop.body) if isinstance(a, Var))
-        threads = Threads(facts, mark, Place((level,)), dict(counts))
+        selects = (s.exp.args for s in statements(loop.body) if is_select(s.exp))
+        selected = {a for args in selects for a in args[1:]}
+        threads = Threads(facts, mark, Place((level,)), dict(counts), selected)
         for target in targets:
             threads.start(target.param, target)
         try:
@@ -108,6 +111,10 @@ class _Raise:
             return conflicts
         accs = tuple(Acc((t.acc,), (t.source,), t.op) for t in targets)
         return Each((form.var,), (form.size,), accs, body)
+
+
+def is_select(exp: Exp) -> TypeGuard[Prim]:
+    return isinstance(exp, Prim) and exp.op == "select"
 
 
 def _may_thread(loop: Loop) -> bool:

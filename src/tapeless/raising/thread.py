@@ -65,13 +65,15 @@ class Threads:
     """Converts the body of one loop.
 
     `version`: which target a variable is a version of, and `made` after how many writes;
-    `current`: the latest one. `counts`: uses of variables. `pending`: values that are gone unless
+    `current`: the latest one. `counts`: uses of variables; `selected`: operands of a select.
+    `pending`: values that are gone unless
     a Put takes their place."""
 
     facts: Facts
     mark: int
     place: Place
     counts: dict[Atom, int]
+    selected: set[Atom]
     version: dict[Var, Target] = field(default_factory=dict)
     made: dict[Var, int] = field(default_factory=dict)
     current: dict[Target, Var] = field(default_factory=dict)
@@ -225,7 +227,8 @@ class Threads:
 
     def is_guarded(self, result: Var, now: Var) -> bool:
         """Whether s + v is only one side of `c ? s + v : s`."""
-        return self.counts.get(now, 0) == 2 and self.counts.get(result, 0) == 1
+        once = self.counts.get(now, 0) == 2 and self.counts.get(result, 0) == 1
+        return once and result in self.selected
 
     # versions
     def new_version(self, target: Target, var: Var) -> None:

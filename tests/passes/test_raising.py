@@ -1,0 +1,266 @@
+"""Which loops become parallel, and that all of them mean what they meant."""
+
+from __future__ import annotations
+
+import pytest
+
+from tapeless.ir.syntax import Each, Loop
+from tests.passes.support import exps, kinds, modes, optimised
+
+MATMUL = """
+fun matmul(n: i64, m: i64, l: i64, a: f64[n, l], b: f64[l, m]) {
+  c: f64[n, m] = zeros f64[n, m]
+  r: f64[n, m] = loop (p: f64[n, m] = c) for i < n {
+    r1: f64[n, m] = loop (p1: f64[n, m] = p) for j < m {
+      r2: f64[n, m] = loop (p2: f64[n, m] = p1) for k < l {
+        o: f64 = p2[i~, j~]
+        u: f64 = a[i~, k~]
+        v: f64 = b[k~, j~]
+        w: f64 = u * v
+        t: f64 = o + w
+        p3: f64[n, m] = p2 with [i~, j~] = t
+        return p3
+      }
+      return r2
+    }
+    return r1
+  }
+  return r
+}"""
+
+LU = """
+fun lu(n: i64, *a: f64[n, n]) {
+  r: f64[n, n] = loop (p: f64[n, n] = a) for i < n {
+    r1: f64[n, n] = loop (p1: f64[n, n] = p) for j < i {
+      r2: f64[n, n] = loop (p2: f64[n, n] = p1) for k < j {
+        u: f64 = p2[i~, k~]
+        v: f64 = p2[k~, j~]
+        w: f64 = u * v
+        o: f64 = p2[i~, j~]
+        s: f64 = o - w
+        p3: f64[n, n] = p2 with [i~, j~] = s
+        return p3
+      }
+      d: f64 = r2[j~, j~]
+      e: f64 = r2[i~, j~]
+      q: f64 = e / d
+      p4: f64[n, n] = r2 with [i~, j~] = q
+      return p4
+    }
+    return r1
+  }
+  return r
+}"""
+
+FLOYD_WARSHALL = """
+fun shortest(n: i64, *a: f64[n, n]) {
+  r: f64[n, n] = loop (p: f64[n, n] = a) for k < n {
+    r1: f64[n, n] = loop (p1: f64[n, n] = p) for i < n {
+      r2: f64[n, n] = loop (p2: f64[n, n] = p1) for j < n {
+        u: f64 = p2[i~, k~]
+        v: f64 = p2[k~, j~]
+        w: f64 = u + v
+        o: f64 = p2[i~, j~]
+        s: f64 = min(o, w)
+        p3: f64[n, n] = p2 with [i~, j~] = s
+        return p3
+      }
+      return r2
+    }
+    return r1
+  }
+  return r
+}"""
+
+SEIDEL = """
+fun seidel(n: i64, *a: f64[n]) {
+  n2: i64 = n - 2
+  s: i64 = max(n2, 0)
+  r: f64[n] = loop (p: f64[n] = a) for k < s {
+    i: i64 = 1 + k
+    l: i64 = i - 1
+    h: i64 = i + 1
+    x: f64 = p[l~]
+    y: f64 = p[h~]
+    z: f64 = x + y
+    w: f64 = z * 0.5
+    q: f64[n] = p with [i~] = w
+    return q
+  }
+  return r
+}"""
+
+JACOBI = """
+fun jacobi(n: i64, a: f64[n, n], *b: f64[n, n]) {
+  n2: i64 = n - 2
+  s: i64 = max(n2, 0)
+  r: f64[n, n] = loop (p: f64[n, n] = b) for i0 < s {
+    i: i64 = 1 + i0
+    up: i64 = i - 1
+    down: i64 = i + 1
+    r1: f64[n, n] = loop (p1: f64[n, n] = p) for j0 < s {
+      j: i64 = 1 + j0
+      left: i64 = j - 1
+      right: i64 = j + 1
+      x1: f64 = a[up~, j?]
+      x2: f64 = a[down?, j?]
+      x3: f64 = a[i?, left~]
+      x4: f64 = a[i?, right?]
+      t1: f64 = x1 + x2
+      t2: f64 = x3 + x4
+      t3: f64 = t1 + t2
+      t4: f64 = t3 * 0.25
+      p2: f64[n, n] = p1 with [i?, j?] = t4
+      return p2
+    }
+    return r1
+  }
+  return r
+}"""
+
+COLUMN_SCAN = """
+fun columns(n: i64, m: i64, *a: f64[n, m]) {
+  n1: i64 = n - 1
+  s: i64 = max(n1, 0)
+  r: f64[n, m] = loop (p: f64[n, m] = a) for i0 < s {
+    i: i64 = 1 + i0
+    r1: f64[n, m] = loop (p1: f64[n, m] = p) for j < m {
+      up: i64 = i - 1
+      x: f64 = p1[up~, j~]
+      y: f64 = p1[i~, j~]
+      z: f64 = x + y
+      p2: f64[n, m] = p1 with [i~, j~] = z
+      return p2
+    }
+    return r1
+  }
+  return r
+}"""
+
+HISTOGRAM = """
+fun histogram(n: i64, m: i64, idx: i64[n], w: f64[n], *h: f64[m]) {
+  r: f64[m] = loop (p: f64[m] = h) for i < n {
+    k: i64 = idx[i~]
+    x: f64 = w[i~]
+    o: f64 = p[k~]
+    s: f64 = o + x
+    q: f64[m] = p with [k~] = s
+    return q
+  }
+  return r
+}"""
+
+TRIANGLE = """
+fun triangle(n: i64, a: f64[n, n], *b: f64[n, n]) {
+  r: f64[n, n], total: f64 = loop (p: f64[n, n] = b, t: f64 = 0.0) for i < n {
+    r1: f64[n, n], t1: f64 = loop (p1: f64[n, n] = p, t0: f64 = t) for j < i {
+      x: f64 = a[i~, j~]
+      p2: f64[n, n] = p1 with [i~, j~] = x
+      p3: f64[n, n] = p2 with [j~, i~] = x
+      t2: f64 = t0 + x
+      return p3, t2
+    }
+    return r1, t1
+  }
+  return r, total
+}"""
+
+CONDITIONAL = """
+fun conditional(n: i64, x: f64[n], *y: f64[n]) {
+  r: f64[n], s: f64, m: f64 = loop (p: f64[n] = y, t: f64 = 0.0, b: f64 = -inf) for i < n {
+    v: f64 = x[i~]
+    c: bool = 0.0 < v
+    p1: f64[n], t1: f64 = if c {
+      d: f64 = v * 2.0
+      q: f64[n] = p with [i~] = d
+      t2: f64 = t + v
+      return q, t2
+    } else {
+      return p, t
+    }
+    bigger: bool = b < v
+    b1: f64 = select(bigger, v, b)
+    return p1, t1, b1
+  }
+  return r, s, m
+}"""
+
+
+def count(fun, kind):
+    return sum(isinstance(e, kind) for e in exps(fun))
+
+
+def test_matmul_is_a_map_of_sums():
+    new = optimised(MATMUL)
+    assert kinds(new) == ["Each", "Each"]
+    outer, inner = (e for e in exps(new) if isinstance(e, Each))
+    assert len(outer.vars) == 2
+    assert not outer.accs
+    assert [a.op for a in inner.accs] == ["+"]
+    assert modes(new) == {"p"}
+
+
+def test_lu_keeps_its_order_but_sums_in_parallel():
+    new = optimised(LU)
+    assert kinds(new) == ["Loop", "Loop", "Each"]
+    assert modes(new) == {"p"}
+
+
+def test_floyd_warshall_in_place_stays_in_order():
+    assert count(optimised(FLOYD_WARSHALL), Loop) == 3
+
+
+def test_in_place_recurrence_stays_a_loop():
+    new = optimised(SEIDEL)
+    assert kinds(new) == ["Loop"]
+    assert modes(new) == {"p"}
+
+
+def test_stencil_has_no_check_and_one_nest():
+    new = optimised(JACOBI)
+    assert kinds(new) == ["Each"]
+    assert modes(new) == {"p"}
+
+
+def test_only_the_inner_loop_of_a_column_recurrence_is_parallel():
+    assert kinds(optimised(COLUMN_SCAN)) == ["Loop", "Each"]
+
+
+def test_histogram_accumulates():
+    new = optimised(HISTOGRAM)
+    (nest,) = (e for e in exps(new) if isinstance(e, Each))
+    assert [a.op for a in nest.accs] == ["+"]
+
+
+def test_triangle_writes_both_halves():
+    new = optimised(TRIANGLE)
+    assert count(new, Loop) == 0
+    assert modes(new) == {"p"}
+
+
+def test_conditional_writes_sums_and_maxima():
+    new = optimised(CONDITIONAL)
+    (nest,) = (e for e in exps(new) if isinstance(e, Each))
+    assert sorted(a.op for a in nest.accs) == ["+", "=", "max"]
+
+
+@pytest.mark.parametrize("offset", [-2, -1, 0, 1, 2])
+def test_reads_at_a_distance(offset):
+    """y[2i] = y[2i + offset]: odd offsets never meet a written cell."""
+    new = optimised(f"""
+    fun far(n: i64, *y: f64[n]) {{
+      h: i64 = n // 2
+      k: i64 = h - 2
+      s: i64 = max(k, 0)
+      r: f64[n] = loop (p: f64[n] = y) for i < s {{
+        j: i64 = i + 1
+        e: i64 = j * 2
+        o: i64 = e + {offset}
+        x: f64 = p[o~]
+        z: f64 = x * 3.0
+        q: f64[n] = p with [e~] = z
+        return q
+      }}
+      return r
+    }}""")
+    assert (count(new, Loop) == 0) == (offset in (-1, 0, 1))

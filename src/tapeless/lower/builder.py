@@ -18,6 +18,7 @@ ONE = Const(1, i64)
 SHARED_OPS = frozenset({"add", "sub", "mul", "floordiv", "mod", "min", "max"})
 
 Key = tuple[str, tuple[Atom, ...]]
+Shape = tuple[DType, tuple[Atom, ...]]
 
 
 def index(value: int) -> Const:
@@ -34,6 +35,7 @@ class Builder:
     def __init__(self) -> None:
         self.blocks: list[list[Stm]] = [[]]
         self.known: list[dict[Key, Var]] = [{}]
+        self.free: list[dict[Shape, list[Buf]]] = [{}]  # memory of dead arrays, by block
         self.sites: list[Site] = []
         self.depth: dict[Var, int] = {}  # the block in which a variable is bound
         self.ranges: dict[Var, Atom] = {}  # loop counters: 0 <= counter < bound
@@ -48,11 +50,13 @@ class Builder:
         stms: list[Stm] = []
         self.blocks.append(stms)
         self.known.append({})
+        self.free.append({})
         try:
             yield stms
         finally:
             self.blocks.pop()
             self.known.pop()
+            self.free.pop()
 
     def op(self, op: str, *args: Atom, hint: str = "t", loose: bool = False) -> Atom:
         """`op` on `args`, folded or shared where possible."""

@@ -7,17 +7,19 @@ up in the parameters' own storage; all other arrays among the results are `Alloc
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import assert_never
 
-from tapeless.analysis.storage import FRESH, MIXED
+from tapeless.analysis.lastuse import Uses
+from tapeless.analysis.storage import FRESH, MIXED, Storage
 from tapeless.core.names import Atom, Var
 from tapeless.core.types import INDEX
 from tapeless.ir.syntax import (
     Alloc, Append, Body, Call, Check, Each, Fold, Fun, If, Index, Iverson, Let, Loop, Prim, Put,
     Scan, Sort, Update,
 )  # fmt: skip
-from tapeless.loop.syntax import Buf, Name, Proc, Value
+from tapeless.ir.walk import atoms_of
+from tapeless.loop.syntax import GLOBAL, Buf, Name, Proc, Value
 from tapeless.lower.branches import Result
 from tapeless.lower.builder import block
 from tapeless.lower.desugar import desugar
@@ -108,8 +110,12 @@ class Kernel(Nests):
     # statements
     def body(self, body: Body, wants: tuple[Want | None, ...] = ()) -> tuple[Result, ...]:
         self.aim(body, wants)
-        for stm in body.stms:
+        live = self.uses.live_after(body)
+        for stm, after in zip(body.stms, live, strict=True):
             self.let(stm)
+            for array in dying(stm, after, self.uses, self.storage):
+                if array in self.places:
+                    self.release(self.places[array])
         return tuple(
             self.places[r] if isinstance(r, Var) and r.is_array else self.atom(r)
             for r in body.results
@@ -119,13 +125,31 @@ class Kernel(Nests):
         """Tell the statements that make the storage of results where it should be."""
         made = {o: (stm, k) for stm in body.stms for k, o in enumerate(stm.outs)}
         for result, want in zip(body.results, wants, strict=False):
-            var = result if want is not None and isinstance(result, Var) else None
-            while var is not None and var.is_array and var in made:
-                stm, k = made[var]
-                sources = self.storage.sources(stm, k) if can_aim(stm, var) else frozenset((MIXED,))
-                if len(sources) > 1 or sources == {FRESH}:
-                    self.wants.setdefault(var, want)
-                var = next(iter(sources)) if len(sources) == 1 else None
+            if want is None or not isinstance(result, Var) or not result.is_array:
+                continue
+            if self.in_lanes and self.is_shared(want) and self.is_read(result, body):
+                continue
+            self.aim_one(result, want, made)
+
+    def aim_one(self, result: Var, want: Want, made: dict[Var, tuple[Let, int]]) -> None:
+        var: Var | None = result
+        while var is not None and var in made:
+            stm, k = made[var]
+            sources = self.storage.sources(stm, k) if can_aim(stm, var) else frozenset((MIXED,))
+            if len(sources) > 1 or sources == {FRESH}:
+                self.wants.setdefault(var, want)
+            var = next(iter(sources)) if len(sources) == 1 else None
+            if self.in_lanes and self.is_shared(want):
+                return
+
+    @staticmethod
+    def is_shared(want: Want) -> bool:
+        return want.place is not None and want.place.buf.space == GLOBAL
+
+    def is_read(self, array: Var, body: Body) -> bool:
+        """Whether statements of `body` mention `array`: lanes read and change what is their own
+        faster than rows of an array they share."""
+        return any(array in self.uses.of(stm.exp) for stm in body.stms)
 
     def let(self, stm: Let) -> None:
         self.loc = stm.loc
@@ -169,6 +193,20 @@ class Kernel(Nests):
         self.atoms[out] = result
         if isinstance(result, Var):
             self.defs.setdefault(result, exp)
+
+
+def dying(stm: Let, after: frozenset[Var], uses: Uses, storage: Storage) -> Iterator[Var]:
+    """Arrays that nobody needs after `stm` and whose storage none of its results took over."""
+    dead = [v for v in (*uses.of(stm.exp), *stm.outs) if v.is_array and v not in after]
+    if not dead:
+        return
+    kept: set[Var] = set()
+    for k, out in enumerate(stm.outs):
+        if out.is_array:
+            kept |= storage.sources(stm, k)
+    if MIXED in kept:
+        kept.update(a for a in atoms_of(stm.exp) if isinstance(a, Var))
+    yield from (v for v in dead if v not in kept)
 
 
 def can_aim(stm: Let, var: Var) -> bool:

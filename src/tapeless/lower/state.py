@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
+from tapeless.analysis.lastuse import Uses
 from tapeless.analysis.storage import Storage
 from tapeless.core.names import Atom, Const, Var
 from tapeless.core.types import Scalar, Size
@@ -61,7 +62,8 @@ class State(Builder, ABC):
         self.kinds: list[str] = []  # enclosing parallel loops
         self.defs: dict[Var, Exp] = {}  # definitions of scalars, for index simplification
         self.foreign: dict[str, None] = {}
-        self.allocated: set[Buf] = set()
+        self.allocated: dict[Buf, list[Stm]] = {}  # from the arena: in which block
+        self.uses = Uses()
         self.result_bufs: dict[int, Buf] = {}  # buffers allocated as results
 
     # atoms and sizes
@@ -100,12 +102,27 @@ class State(Builder, ABC):
         return want.place
 
     def allocate(self, var: Var, *, zero: bool = False, result: int | None = None) -> Place:
-        buf = self.buf(var.dtype, self.shape(var), var.hint, self.space)
+        """Memory for the array `var`: that of a dead array of this block, or new."""
+        shape = self.shape(var)
+        dead = self.free[-1].get((var.dtype, shape)) if result is None else None
+        if dead:
+            place = Place(dead.pop())
+            if zero:
+                self.clear(place, shape)
+            return place
+        buf = self.buf(var.dtype, shape, var.hint, self.space)
         self.emit(Alloc(buf, zero, result))
-        self.allocated.add(buf)
-        if result is not None:
+        if result is None:
+            self.allocated[buf] = self.blocks[-1]
+        else:
             self.result_bufs[result] = buf
         return Place(buf)
+
+    def release(self, place: Place) -> None:
+        """The array at `place` is dead: arrays of its shape, in the block that made it, may be
+        made there."""
+        if self.allocated.get(place.buf) is self.blocks[-1] and not place.prefix:
+            self.free[-1].setdefault((place.buf.dtype, place.buf.shape), []).append(place.buf)
 
     def saved(self, place: Place, var: Var) -> Place:
         """A copy of the array `var` at `place`."""

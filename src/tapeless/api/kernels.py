@@ -3,39 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
-import numpy as np
-
-from tapeless.ir.interp import interpret
+from tapeless import pipeline
+from tapeless.api.settings import Settings
 from tapeless.ir.syntax import Fun
+from tapeless.runtime.abi import KernelType
+from tapeless.runtime.kernel import Kernel
+from tapeless.runtime.machine import load
 
 
-class Interpreted:
-    """A kernel that runs the reference interpreter."""
-
-    def __init__(self, fun: Fun) -> None:
-        self.fun = fun
-
-    def __call__(self, values: list[Any]) -> Sequence[Any]:
-        results = interpret(self.fun, *values)
-        count = len(self.fun.writes)
-        kept = len(results) - count
-        for param, contents in zip(self.fun.writes, results[kept:], strict=True):
-            values[self.fun.params.index(param)][...] = contents
-        return results[:kept]
+def choices(settings: Settings) -> pipeline.Choices:
+    return pipeline.Choices(settings.parallel, settings.fastmath, settings.deterministic)
 
 
-def optimise(fun: Fun) -> Fun:
-    return fun
+def machine_code(
+    fun: Fun, layouts: Sequence[str], settings: Settings
+) -> tuple[KernelType, bytes]:
+    """An optimised program for arrays of these layouts, as an object file."""
+    return pipeline.compile(fun, layouts, choices(settings))
 
 
-def compile(fun, layouts, options):
-    return fun
-
-
-def load(fun):
-    return Interpreted(fun)
-
-
-np
+def kernel(type: KernelType, code: bytes) -> Kernel:
+    """Machine code, ready to be called."""
+    return Kernel(type, load(code))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import contextlib
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -14,11 +15,11 @@ from tapeless.api.paths import describe, reader
 from tapeless.api.plan import Expectation, Plan
 from tapeless.api.results import rebuilder
 from tapeless.frontend.array_protocols import as_array
-from tapeless.frontend.signature import Input, Path
+from tapeless.frontend.signature import Guard, Input, Path
 
-Kernel: TypeAlias = Callable[[list[Any]], Sequence[Any]]
+Kernel: TypeAlias = Callable[..., Sequence[Any]]
 Layouts: TypeAlias = tuple[str, ...]
-MakeKernel: TypeAlias = Callable[[Layouts], Kernel]
+MakeKernel: TypeAlias = Callable[[Layouts, Any, dict[str, Any]], Kernel]
 MAX_LAYOUTS = 4  # kernels by layout before one that takes any strides
 
 
@@ -73,8 +74,18 @@ class Program:
         return self.run(f, a, [read(f, a) for read in self.inputs])
 
     def run(self, f: Any, a: dict[str, Any], values: list[Any]) -> Any:
-        kernel = self.kernel(tuple([layout_of(read(f, a)) for read in self.arrays]))
-        return self.rebuild(iter(kernel(values)), f, a)
+        kernel = self.kernel(self.layouts(f, a), f, a)
+        return self.rebuild(iter(kernel(*values)), f, a)
+
+    def layouts(self, f: Any, a: dict[str, Any]) -> Layouts:
+        return tuple([layout_of(read(f, a)) for read in self.arrays])
+
+    def broken_guards(self, f: Any, a: dict[str, Any]) -> Iterator[tuple[Guard, Any]]:
+        """Guards that do not hold, with what was found; paths that lead nowhere are left out."""
+        for (read, test), guard in zip(self.guards, self.plan.guards, strict=True):
+            with contextlib.suppress(AttributeError, LookupError, NameError, ValueError):
+                if not test.holds(value := read(f, a)):
+                    yield guard, value
 
     def _writing(self, f: Any, a: dict[str, Any]) -> Any:
         """A call that updates arguments: they must be writable and share no memory."""
@@ -108,7 +119,7 @@ class Program:
                 out.append((array, copy))
         return out
 
-    def kernel(self, layouts: Layouts) -> Kernel:
+    def kernel(self, layouts: Layouts, f: Any, a: dict[str, Any]) -> Kernel:
         """The kernel for arrays of these layouts, or one that takes any strides."""
         found = self.kernels.get(layouts)
         if found is None:
@@ -116,5 +127,5 @@ class Program:
                 layouts = ("S",) * len(layouts)
                 if layouts in self.kernels:
                     return self.kernels[layouts]
-            found = self.kernels[layouts] = self.make(layouts)
+            found = self.kernels[layouts] = self.make(layouts, f, a)
         return found

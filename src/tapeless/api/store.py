@@ -6,25 +6,25 @@ import threading
 import time
 import types
 from collections.abc import Hashable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-import numpy as np
-
+from tapeless.api.disk import Disk
+from tapeless.api.kernels import kernel, machine_code
 from tapeless.api.paths import describe, reader
-from tapeless.api.kernels import compile, load, optimise
-from tapeless.api.plan import Fixed, plan_of, tree_steps, with_sizes
-from tapeless.api.program import Kernel, Layouts, Program
+from tapeless.api.plan import Fixed, Plan, any_sizes, plan_of, tree_steps, with_sizes
+from tapeless.api.program import Kernel, Layouts, MakeKernel, Program
 from tapeless.api.settings import LOG, Settings
+from tapeless.api.show import show_signature
 from tapeless.core.names import Loc
-from tapeless.core.types import from_numpy
 from tapeless.errors import CompileError
+from tapeless.frontend.argtypes import arg_type
 from tapeless.frontend.array_protocols import as_array
 from tapeless.frontend.signature import (
-    ArgType, ArrayArg, NumberArg, Options, Path, Root, Signature, StaticArg, Traced, TreeArg,
+    ArgType, ArrayArg, Options, Path, Root, Signature, StaticArg, Traced, TreeArg,
 )  # fmt: skip
 from tapeless.frontend.trace import trace
-from tapeless.ir.syntax import Fun
+from tapeless.pipeline import optimise
 
 Sizes = dict[tuple[Path, int], int]
 MAX_ATTEMPTS = 16
@@ -49,19 +49,21 @@ class Store:
         self.programs: dict[Hashable, list[Program]] = {}
         self.compilations: list[Compilation] = []
         self.lock = threading.RLock()
+        self.disk = Disk(settings)
 
     def find(self, f: types.FunctionType, a: dict[str, Any], signature: Signature) -> Program:
-        """The program for a call; compiled if there is none."""
+        """The program for a call; made if there is none."""
         for program in self.programs.get(signature, ()):
             if program.fits(f, a):
                 return program
         with self.lock:
-            known = self.programs.setdefault(signature, [])
+            known = self.programs.setdefault(without_instances(signature), [])
             for program in known:
                 if program.fits(f, a):
                     return program
             why, dynamic = self._reason(f, a, known)
-            program = self._compile(f, a, signature, dynamic, why)
+            program = self._stored(f, a, signature, why)
+            program = program or self._compiled(f, a, signature, dynamic, why)
             known.insert(0, program)
             return program
 
@@ -74,9 +76,7 @@ class Store:
         ints: dict[Path, set[int]] = {}
         changed: dict[str, None] = {}
         for program in known:
-            for (read, guard), source in zip(program.guards, program.plan.guards, strict=True):
-                if guard.holds(value := read(f, a)):
-                    continue
+            for source, value in program.broken_guards(f, a):
                 changed[describe(source.path)] = None
                 expected = source.expected
                 if isinstance(expected, StaticArg) and _is_int(expected.value) and _is_int(value):
@@ -87,23 +87,82 @@ class Store:
             return "a size of 1", before
         return f"{', '.join(changed)} changed", dynamic | before
 
-    def _compile(
+    # from the disk
+    def _stored(
+        self, f: types.FunctionType, a: dict[str, Any], signature: Signature, why: str
+    ) -> Program | None:
+        """A program that an earlier process compiled."""
+        start = time.perf_counter()
+        key = self.disk.key(f, signature)
+        if key is None:
+            return None
+        for plan, dynamic, text in self.disk.plans(key, f, a, signature):
+            program = Program(plan, self._maker(key, text, plan, dynamic, signature), dynamic)
+            if not program.fits(f, a):
+                continue
+            layouts = program.layouts(f, a)
+            made = self.disk.load(key, text, layouts)
+            if made is not None:
+                program.kernels[layouts] = made
+                self.record(signature, time.perf_counter() - start, True, why)
+                return program
+        return None
+
+    def _maker(
+        self, key: str, text: str, plan: Plan, dynamic: frozenset[Path], signature: Signature
+    ) -> MakeKernel:
+        """Kernels of a stored program for further memory layouts."""
+        kept = without_instances(signature)
+        sizes: Sizes = {(x.path, x.axis): x.size for x in plan.fixed}
+
+        def make(layouts: Layouts, f: types.FunctionType, a: dict[str, Any]) -> Kernel:
+            with self.lock:
+                start = time.perf_counter()
+                made = self.disk.load(key, text, layouts)
+                cached = made is not None
+                if made is None:
+                    typed = with_sizes(with_instances(kept, a), sizes)
+                    fun = optimise(trace(f, typed, self._options(dynamic)).fun)
+                    type, code = machine_code(fun, layouts, self.settings)
+                    self.disk.save(key, text, layouts, type, code)
+                    made = kernel(type, code)
+                seconds = time.perf_counter() - start
+                self.record(signature, seconds, cached, "another memory layout")
+                return made
+
+        return make
+
+    # compiled here
+    def core(
+        self, f: types.FunctionType, a: dict[str, Any], signature: Signature,
+        dynamic: frozenset[Path] = frozenset(),
+    ) -> tuple[Plan, Traced]:  # fmt: skip
+        """The function as a Core program for this call."""
+        traced, fixed = self._traced(f, a, signature, dynamic)
+        loc = Loc(f.__code__.co_filename, f.__code__.co_firstlineno, function=f.__name__)
+        return plan_of(traced, fixed, loc), traced
+
+    def _compiled(
         self, f: types.FunctionType, a: dict[str, Any], signature: Signature,
         dynamic: frozenset[Path], why: str,
     ) -> Program:  # fmt: skip
         start = time.perf_counter()
-        traced, fixed = self._traced(f, a, signature, dynamic)
-        loc = Loc(f.__code__.co_filename, f.__code__.co_firstlineno, function=f.__name__)
-        plan = plan_of(traced, fixed, loc)
-        fun: Fun | None = None
+        plan, traced = self.core(f, a, signature, dynamic)
+        key = self.disk.key(f, signature)
+        text = None if key is None else self.disk.add_plan(key, plan, dynamic, traced.codes)
         tracing = time.perf_counter() - start
+        fun, is_optimised = traced.fun, False
 
-        def make(layouts: Layouts) -> Kernel:
-            nonlocal fun, tracing, why
+        def make(layouts: Layouts, f: types.FunctionType, a: dict[str, Any]) -> Kernel:
+            nonlocal fun, is_optimised, tracing, why
             with self.lock:
                 start = time.perf_counter() - tracing
-                fun = fun or optimise(traced.fun)
-                made = load(compile(fun, layouts, self.settings.target_options))
+                if not is_optimised:
+                    fun, is_optimised = optimise(fun), True
+                type, code = machine_code(fun, layouts, self.settings)
+                if key is not None and text is not None:
+                    self.disk.save(key, text, layouts, type, code)
+                made = kernel(type, code)
                 self.record(signature, time.perf_counter() - start, False, why)
                 tracing, why = 0.0, "another memory layout"
                 return made
@@ -157,6 +216,34 @@ def _is_int(value: Any) -> bool:
     return type(value) is int
 
 
+def without_instances(signature: Signature) -> Signature:
+    """The signature without the objects that it was made from."""
+
+    def strip(type: ArgType) -> ArgType:
+        if isinstance(type, TreeArg):
+            return replace(type, items=tuple(map(strip, type.items)), instance=None)
+        return type
+
+    return tuple((name, strip(type)) for name, type in signature)
+
+
+def with_instances(signature: Signature, a: dict[str, Any]) -> Signature:
+    """The signature with the objects of a call."""
+
+    def fill(type: ArgType, value: Any) -> ArgType:
+        if not isinstance(type, TreeArg):
+            return type
+        now = arg_type(value, any_sizes)
+        assert isinstance(now, TreeArg)
+        values = [
+            getattr(value, str(k)) if kind == "attr" else value[k] for kind, k in tree_steps(type)
+        ]
+        items = tuple(map(fill, type.items, values))
+        return replace(type, items=items, instance=now.instance)
+
+    return tuple((name, fill(type, a[name])) for name, type in signature)
+
+
 def _ones(signature: Signature, f: Any, a: dict[str, Any]) -> Sizes:
     """Every dimension of an argument that is 1 in this call."""
     out: Sizes = {}
@@ -172,30 +259,3 @@ def _ones(signature: Signature, f: Any, a: dict[str, Any]) -> Sizes:
     for name, type in signature:
         visit(type, Path(Root("arg", name)))
     return out
-
-
-def show_signature(signature: Signature) -> str:
-    """`x: f64[:, 3], n: int` """
-    return ", ".join(f"{name}: {show_type(type)}" for name, type in signature)
-
-
-def show_type(type: ArgType) -> str:
-    match type:
-        case ArrayArg(dtype, dims):
-            sizes = ", ".join(":" if d is None else str(d) for d in dims)
-            return f"{dtype_name(dtype)}[{sizes}]"
-        case NumberArg(dtype, weak):
-            return _WEAK.get(dtype.kind, str(dtype)) if weak else dtype_name(dtype)
-        case StaticArg(value):
-            return getattr(value, "__name__", None) or repr(value)
-        case TreeArg(kind, cls, keys, items):
-            inside = ", ".join(map(show_type, items))
-            return f"({inside})" if kind == "tuple" else f"{cls.__name__}({inside})"
-
-
-_WEAK = {"i": "int", "f": "float", "c": "complex", "b": "bool"}
-
-
-def dtype_name(dtype: np.dtype[Any]) -> str:
-    known = from_numpy(dtype)
-    return known.name if known is not None else str(dtype)

@@ -6,7 +6,8 @@ import ast
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from tapeless.core.names import Var
+from tapeless.core.names import Atom, Var
+from tapeless.core.types import DType
 from tapeless.ir.syntax import Fun
 from tapeless.unparse.statements import Statements
 
@@ -18,50 +19,82 @@ IMPORTS = {
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """How Python sees the program: its parameters, what each Core parameter is in terms of them,
-    the places that final contents of written parameters go to, and the value that is returned."""
+    """How Python sees the program: its parameters, the names it finds outside, what each Core
+    parameter is in terms of these, where final contents of written parameters go, which array
+    results are complex, and the value that is returned."""
 
-    params: tuple[str, ...]
+    arguments: ast.arguments
+    outside: tuple[str, ...]
     bindings: tuple[str, ...]
-    places: tuple[str, ...]
+    places: tuple[tuple[str, bool], ...]
+    complex_results: tuple[int, ...]
     result: Callable[[list[ast.expr]], ast.expr | None]
+
+    @property
+    def params(self) -> tuple[str, ...]:
+        a = self.arguments
+        named = (*a.posonlyargs, *a.args, a.vararg, *a.kwonlyargs, a.kwarg)
+        return tuple(arg.arg for arg in named if arg is not None)
 
 
 def unparse(fun: Fun, header: Header) -> str:
     """Python source with its imports. Every array of `fun` owns its storage (`lower.own`)."""
-    writer = Statements(header.params)
+    writer = Statements((*header.params, *header.outside))
     writer.count(fun.body)
     for param, binding in zip(fun.params, header.bindings, strict=True):
         if binding in header.params:
             writer.names[param] = binding
         else:
-            writer.assign(writer.name(param), ast.parse(binding, mode="eval").body)
+            writer.assign(writer.name(param), parsed(binding))
     writer.body(fun.body)
     count = len(fun.body.results) - len(fun.writes)
-    results = writer.atoms(fun.body.results[:count])
+    results = [_own(writer.atom(r), r, fun.params) for r in fun.body.results[:count]]
+    for k in header.complex_results:
+        results[k] = _joined(writer, results[k], fun.body.results[k].dtype)
     writer.settle(reads_only=False)
-    finals = [writer.atom(r) for r in fun.body.results[count:]]
-    for place, final in zip(header.places, finals, strict=True):
-        if ast.unparse(final) != place:
-            target = ast.parse(f"{place}[...]", mode="eval").body
-            writer.emit(ast.Assign([target], final, lineno=0))
-    kept = [_own(r, a, fun.params) for r, a in zip(results, fun.body.results, strict=False)]
-    returned = header.result(kept)
+    for (place, is_complex), result in zip(header.places, fun.body.results[count:], strict=True):
+        _write_back(writer, place, writer.atom(result), is_complex)
+    returned = header.result(results)
     if returned is not None:
         writer.emit(ast.Return(returned))
-    arguments = ast.arguments([], [ast.arg(p) for p in header.params], None, [], [], None, [])
     lines = writer.lines[0] or [ast.Pass()]
-    function = ast.FunctionDef(
-        writer.fresh(fun.name), arguments, lines, [], None, None, type_params=[]
-    )
+    function = ast.FunctionDef(writer.fresh(fun.name), header.arguments, lines, [], type_params=[])
     return _with_imports(ast.fix_missing_locations(function))
 
 
-def _own(value: ast.expr, result: object, params: Sequence[Var]) -> ast.expr:
+def parsed(text: str) -> ast.expr:
+    return ast.parse(text, mode="eval").body
+
+
+def _own(value: ast.expr, result: Atom, params: Sequence[Var]) -> ast.expr:
     """A result that is a parameter is returned as a copy."""
     if isinstance(result, Var) and result.is_array and result in params:
         return ast.Call(ast.Attribute(value, "copy"), [], [])
     return value
+
+
+def _joined(writer: Statements, parts: ast.expr, dtype: DType) -> ast.expr:
+    """A complex array from reals with a last axis of real and imaginary parts."""
+    made, reals = writer.fresh("z"), writer.fresh("parts")
+    writer.assign(reals, parts)
+    to = f"np.complex{dtype.bits * 2}"
+    for line in (
+        f"{made} = np.empty({reals}.shape[:-1], {to})",
+        f"{made}.real = {reals}[..., 0]",
+        f"{made}.imag = {reals}[..., 1]",
+    ):
+        writer.emit(ast.parse(line).body[0])
+    return parsed(made)
+
+
+def _write_back(writer: Statements, place: str, final: ast.expr, is_complex: bool) -> None:
+    """Final contents to the place that the caller sees."""
+    if is_complex:
+        for part, k in (("real", 0), ("imag", 1)):
+            line = f"{place}.{part}[...] = {ast.unparse(final)}[..., {k}]"
+            writer.emit(ast.parse(line).body[0])
+    elif ast.unparse(final) != place:
+        writer.emit(ast.Assign([parsed(f"{place}[...]")], final))
 
 
 def _with_imports(function: ast.FunctionDef) -> str:

@@ -103,7 +103,7 @@ class Scope:
             if value.left.id == target:
                 self.emit(ast.AugAssign(name(target), value.op, value.right))  # type: ignore[arg-type]
                 return
-        self.emit(ast.Assign([name(target)], value, lineno=0))
+        self.emit(ast.Assign([name(target)], value))
 
     def assign_all(self, targets: Sequence[str], values: Sequence[ast.expr]) -> None:
         """All targets at once, so that the values are those of before."""
@@ -116,7 +116,7 @@ class Scope:
             self.assign(*pairs[0])
         elif pairs:
             self.emit(
-                ast.Assign([items([name(t) for t, _ in pairs])], items([v for _, v in pairs]), lineno=0)
+                ast.Assign([items([name(t) for t, _ in pairs])], items([v for _, v in pairs]))
             )
 
     # what waits

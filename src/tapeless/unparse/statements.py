@@ -131,7 +131,7 @@ class Statements(Scope):
             self.emit(ast.AugAssign(cell, _ACC[op](), value))  # type: ignore[arg-type]  # a target
         else:
             new = value if op == "=" else call(f"np.{op}imum", cell, value)
-            self.emit(ast.Assign([cell], new, lineno=0))
+            self.emit(ast.Assign([cell], new))
 
     def append(self, array: Var, value: Atom) -> None:
         row = self.atom(value)
@@ -198,7 +198,7 @@ class Statements(Scope):
             assert size is not None
             turns = call("tp.loop", size, **reverse) if reverse else call("range", size)
             index = ast.Name(self.name(exp.form.var))
-            self.emit(ast.For(index, turns, self.block(exp.body, state), [], lineno=0))
+            self.emit(ast.For(index, turns, self.block(exp.body, state), []))
         else:
             self.emit(self.while_loop(exp.form.cond, exp.body, state))
         for out, param in zip(stm.outs, exp.params, strict=True):
@@ -249,12 +249,12 @@ class Statements(Scope):
         self.body(exp.body)
         for array, result in zip(arrays, exp.body.results, strict=True):
             cell = subscript(name(array), at) if at else name(array)
-            self.emit(ast.Assign([cell], self.atom(result), lineno=0))
+            self.emit(ast.Assign([cell], self.atom(result)))
         self.settle(reads_only=False)
         inside = self.lines.pop() or [ast.Pass()]
         for var, size in zip(reversed(at), reversed(sizes), strict=True):
             turns = call("range" if ordered else "tp.each", size)
-            inside = [ast.For(var, turns, inside, [], lineno=0)]
+            inside = [ast.For(var, turns, inside, [])]
         for line in inside:
             self.emit(line)
         finals = [v for a in exp.accs for v in a.vars]
@@ -278,7 +278,7 @@ class Statements(Scope):
         self.assign_all([self.name(v) for v in op.right], values)
         self.body(op.body)
         for cell, result in zip(cells, op.body.results, strict=True):
-            self.emit(ast.Assign([cell], self.atom(result), lineno=0))
+            self.emit(ast.Assign([cell], self.atom(result)))
 
     def fold(
         self, stm: Let, var: Var, size: Atom, monoid: Monoid, body: Body, arrays: Sequence[str]
@@ -294,8 +294,8 @@ class Statements(Scope):
         self.settle(reads_only=False)
         index = name(self.name(var))
         for array, value in zip(arrays, state, strict=False):
-            self.emit(ast.Assign([subscript(name(array), [index])], name(value), lineno=0))
-        self.emit(ast.For(index, turns, self.lines.pop(), [], lineno=0))
+            self.emit(ast.Assign([subscript(name(array), [index])], name(value)))
+        self.emit(ast.For(index, turns, self.lines.pop(), []))
         if not arrays:
             for out, left in zip(stm.outs, monoid.left, strict=True):
                 self.share(out, left)
@@ -316,7 +316,7 @@ class Statements(Scope):
         operands = [self.view(a) if isinstance(a, View) else self.atom(a) for a in args]
         value = call(f"tp.callee.{callee}", *operands)
         outs = [name(self.name(o)) for o in stm.outs]
-        self.emit(ast.Assign([items(outs)], value, lineno=0))
+        self.emit(ast.Assign([items(outs)], value))
 
     def view(self, view: View) -> ast.expr:
         """array[i, j:j+n], with axes in the order of the view."""

@@ -38,23 +38,14 @@ class WrongMemory(Exception):
 def run(proc: s.Proc, *args: Any, blocks: bool = False) -> tuple[Any, ...]:
     """Results of a kernel on a list of scalars and arrays; arrays are written in place. Strides of
     arrays with layout "S" are filled in here."""
-    machine = _Machine(proc, blocks)
-    left = list(args)
-    names = list(proc.params)
-    while names:
-        name, value = names.pop(0), left.pop(0)
-        if not isinstance(name, s.Buf):
-            machine.env[name] = name.dtype.numpy.type(value)
-            continue
-        memory, offset = _memory(value)
-        machine.env[name] = Pointer(memory, offset)
-        for axis, stride in enumerate(name.strides):
-            if names and names[0] is stride:
-                names.pop(0)
-                machine.env[stride] = np.int64(value.strides[axis] // value.itemsize)
-    with np.errstate(all="ignore"):
-        machine.stms(proc.body.stms)
-        return tuple(machine.out(r) for r in proc.results)
+    return _Machine(proc, blocks).kernel(args)
+
+
+def peak_of(proc: s.Proc, *args: Any) -> int:
+    """The most bytes that are allocated at one time while a kernel runs, in whole cache lines."""
+    machine = _Machine(proc, blocks=False)
+    machine.kernel(args)
+    return machine.peak
 
 
 def _memory(array: np.ndarray) -> Pointer:
@@ -74,6 +65,24 @@ class _Machine:
         self.env: dict[Any, Any] = {}
         self.scopes: list[list[np.ndarray]] = [[]]
         self.peak = self.live = 0
+
+    def kernel(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
+        left = list(args)
+        names = list(self.proc.params)
+        while names:
+            name, value = names.pop(0), left.pop(0)
+            if not isinstance(name, s.Buf):
+                self.env[name] = name.dtype.numpy.type(value)
+                continue
+            memory, offset = _memory(value)
+            self.env[name] = Pointer(memory, offset)
+            for axis, stride in enumerate(name.strides):
+                if names and names[0] is stride:
+                    names.pop(0)
+                    self.env[stride] = np.int64(value.strides[axis] // value.itemsize)
+        with np.errstate(all="ignore"):
+            self.stms(self.proc.body.stms)
+            return tuple(self.out(r) for r in self.proc.results)
 
     def val(self, v: s.Value) -> Any:
         return v.dtype.numpy.type(v.value) if isinstance(v, Const) else self.env[v]
@@ -153,7 +162,7 @@ class _Machine:
         if e.zero:
             memory[:] = 0
         self.env[e.buf] = Pointer(memory, 0)
-        self.live += memory.nbytes
+        self.live += lines(memory)
         self.peak = max(self.peak, self.live)
         if e.result is None:
             self.scopes[-1].append(memory)
@@ -179,7 +188,7 @@ class _Machine:
         for memory in self.scopes.pop():
             memory[:] = poison(memory.shape, memory.dtype)
             memory.flags.writeable = False
-            self.live -= memory.nbytes
+            self.live -= lines(memory)
         self.set(e.outs, results)
 
     def check(self, e: s.Check) -> None:
@@ -261,6 +270,10 @@ class _Machine:
 setattr(_Machine, "if", _Machine.if_)
 setattr(_Machine, "while", _Machine.while_)
 setattr(_Machine, "for", _Machine.for_)
+
+
+def lines(memory: np.ndarray) -> int:
+    return -(-memory.nbytes // 64) * 64
 
 
 def _dtype(value: Any) -> Any:

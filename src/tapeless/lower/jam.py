@@ -100,5 +100,3 @@ class Jam:
             self.plans.inherit(b.exp, a.exp)
             for one, two in zip(bodies_of(a.exp), bodies_of(b.exp), strict=True):
                 pairs += zip(one.stms, two.stms, strict=True)
-
-

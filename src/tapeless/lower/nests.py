@@ -158,12 +158,16 @@ class _Levels:
     def blocks(self, depth: int, level: Level, now: _Pass) -> None:
         """Blocks of one dimension, which threads share."""
         low, size = self.low, self.sizes[level.dim]
-        units = low.op("add", low.op("floordiv", _less_one(low, size), index(MOST_BLOCKS)), index(1))
+        units = low.op(
+            "add", low.op("floordiv", _less_one(low, size), index(MOST_BLOCKS)), index(1)
+        )
         unit = max([BLOCK_UNIT if self.is_lane(level.dim) else 1, *self.row_counts(level.dim)])
         length = low.op("mul", _ceil(low, units, unit), index(unit))
         count = low.op("floordiv", low.op("add", size, _less_one(low, length)), length)
         block = low.counter("block")
-        work = low.op("mul", low.product((*self.sizes, *low.all(self.plan.inner))), index(self.plan.cost))
+        work = low.op(
+            "mul", low.product((*self.sizes, *low.all(self.plan.inner))), index(self.plan.cost)
+        )
 
         def inside() -> None:
             start = low.op("mul", block, length)
@@ -189,9 +193,7 @@ class _Levels:
         tile = low.counter("tile")
         copies = [Var(INDEX, now.vars[level.dim].hint) for _ in range(level.rows)]
         body = Jam(low.plans, now.vars[level.dim], copies).run(now.body)
-        cells = tuple(
-            (*now.vars[: level.dim], c, *now.vars[level.dim + 1 :]) for c in copies
-        )
+        cells = tuple((*now.vars[: level.dim], c, *now.vars[level.dim + 1 :]) for c in copies)
         jammed = _Pass(body, now.vars, cells)
 
         def inside() -> None:
@@ -227,5 +229,3 @@ def _ceil(low: Nests, size: Atom, unit: int) -> Atom:
 def _scalar(result: Result) -> Var | Const:
     assert not isinstance(result, Place)
     return result
-
-

@@ -86,9 +86,7 @@ class _Scheduler:
             levels += [Level(lane, SIMD)] if lane is not None else []
         number, inner = self.work(exp)
         self.plans.set(exp, Plan(tuple(levels), number, inner))
-        self.body(
-            exp.body, threads=threads and shared is None, lanes=lanes and lane is None
-        )
+        self.body(exp.body, threads=threads and shared is None, lanes=lanes and lane is None)
 
     # lanes
     def choose(self, exp: Each) -> Choice:
@@ -169,7 +167,9 @@ class _Scheduler:
 
     def is_little_work(self, exp: Each) -> bool:
         known = all(isinstance(a, Const) for a in sizes_in(exp))
-        ends = not any(isinstance(s.exp, Loop) and isinstance(s.exp.form, While) for s in statements(exp.body))
+        ends = not any(
+            isinstance(s.exp, Loop) and isinstance(s.exp.form, While) for s in statements(exp.body)
+        )
         return known and ends and self.cost.exp(exp, None) < TOO_LITTLE_WORK
 
     def work(self, exp: Each) -> tuple[int, tuple[Atom, ...]]:

@@ -68,11 +68,11 @@ class Motion:
                 return int(k) * a
             case "mul", _, [a, b] if 0 in (a, b):
                 return FAR
-            case ("floordiv" | "mod"), (_, Const(value=k)), [a, 0] if k > 8:
+            case (("floordiv" | "mod"), (_, Const(value=k)), [a, 0]) if k > 8:
                 return 0 if exp.op == "floordiv" else a
-            case ("floordiv" | "mod"), (_, Var()), [a, 0]:
+            case (("floordiv" | "mod"), (_, Var()), [a, 0]):
                 return 0 if exp.op == "floordiv" else a
-            case ("min" | "max"), _, [a, b]:
+            case (("min" | "max"), _, [a, b]):
                 return a if a == b or b == 0 else b
             case _:
                 return None
@@ -80,7 +80,9 @@ class Motion:
     def stays(self, atom: Atom) -> bool:
         return self.of(atom) == 0
 
-    def access(self, at: tuple[Atom, ...], shape: tuple[object, ...], *, reversed: bool) -> int | None:
+    def access(
+        self, at: tuple[Atom, ...], shape: tuple[object, ...], *, reversed: bool
+    ) -> int | None:
         """By how many elements an access moves; `reversed`: the first axis is the dense one."""
         steps = [self.of(a) for a in at]
         order = list(range(len(at)))

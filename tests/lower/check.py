@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -40,7 +41,7 @@ def same(fun: Fun | str, *args: Any, layouts: str | None = None) -> tuple[Any, .
         copies = [a.copy(order="K") if isinstance(a, np.ndarray) else a for a in args]
         if layouts and "S" in layouts:
             copies = [strided(a) if isinstance(a, np.ndarray) else a for a in copies]
-        got = outcome(lambda: run(proc, *copies, blocks=blocks))
+        got = outcome(partial(run, proc, *copies, blocks=blocks))
         if isinstance(wanted, str) or isinstance(got, str):
             assert got == wanted, f"{got} != {wanted}"
             continue

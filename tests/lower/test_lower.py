@@ -23,7 +23,7 @@ PROGRAMS: dict[str, tuple[str, list[tuple]]] = {}
 
 
 def program(text: str, *args: tuple) -> None:
-    PROGRAMS[text.split("(")[0].split()[1]] = (text, list(args))
+    PROGRAMS[text.partition("(")[0].split()[1]] = (text, list(args))
 
 
 A34, B45 = floats(3, 4), floats(4, 5)
@@ -364,7 +364,8 @@ program(
     """fun outer_puts(n: i64, m: i64, x: f64[n, m]) {
   zero: f64[n] = zeros f64[n]
   col: f64[m] = zeros f64[m]
-  r: f64[n], c: f64[m], s: f64 = each (i < n) with (rs: f64[n] += zero, cs: f64[m] += col, t: f64 += 0.0) {
+  r: f64[n], c: f64[m], s: f64 = each (i < n) with (rs: f64[n] += zero,
+      cs: f64[m] += col, t: f64 += 0.0) {
     each (j < m) {
       v: f64 = x[i, j]
       put rs[i] <- v

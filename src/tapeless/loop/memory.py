@@ -14,7 +14,17 @@ import numpy as np
 from tapeless.core.names import Atom, Const, Var
 from tapeless.core.prims import evaluate
 from tapeless.loop.syntax import (
-    LOCAL, THREADS, Alloc, Block, For, If, Op, Proc, Scope, Stm, While,
+    LOCAL,
+    THREADS,
+    Alloc,
+    Block,
+    For,
+    If,
+    Op,
+    Proc,
+    Scope,
+    Stm,
+    While,
 )  # fmt: skip
 
 LINE = 64  # allocations are multiples of a cache line
@@ -89,7 +99,7 @@ class _Walk:
         for s in stm.buf.shape:
             value = self.value(s)
             self.exact = self.exact and value is not None
-            size *= 0 if value is None else max(int(value), 0)  # type: ignore[call-overload]  # NumPy scalars
+            size *= 0 if value is None else max(int(value), 0)
         size = -(-size // LINE) * LINE
         if stm.result is not None:
             self.results += size
@@ -106,11 +116,11 @@ class _Walk:
         start, stop = self.value(stm.start), self.value(stm.stop)
         if start is None or stop is None:
             return self.stms(stm.body.stms)
-        trips = int(stop) - int(start)  # type: ignore[call-overload]  # NumPy scalars
+        trips = int(stop) - int(start)
         if trips <= 0:
             return 0, 0
         kept = high = 0
-        for count in {int(start), int(stop) - 1}:  # type: ignore[call-overload]  # NumPy scalars
+        for count in {int(start), int(stop) - 1}:
             self.env[stm.var] = np.int64(count)
             one, most = self.stms(stm.body.stms)
             kept, high = max(kept, one), max(high, most)

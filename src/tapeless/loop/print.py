@@ -7,8 +7,28 @@ from collections.abc import Iterator, Sequence
 from tapeless.core.names import Const, Var
 from tapeless.core.prims import OPS
 from tapeless.loop.syntax import (
-    LOCAL, Alloc, AnyLane, Block, Buf, Call, Check, Combine, Copy, For, If, Load, Name, Op, Proc,
-    Reduce, Row, Scope, Stm, Store, Value, While,
+    LOCAL,
+    Alloc,
+    AnyLane,
+    Block,
+    Buf,
+    Call,
+    Check,
+    Combine,
+    Copy,
+    For,
+    If,
+    Load,
+    Name,
+    Op,
+    Proc,
+    Reduce,
+    Row,
+    Scope,
+    Stm,
+    Store,
+    Value,
+    While,
 )  # fmt: skip
 
 

@@ -148,7 +148,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Copy:
-    """All elements of `src` to `dst`: the shapes agree; the memory is the same or does not overlap."""
+    """All elements of `src` to `dst`: the shapes agree; the memory is the same or apart."""
 
     dst: Buf
     src: Buf

@@ -10,8 +10,32 @@ from tapeless.core.prims import OPS
 from tapeless.core.types import DType, bool_, i64
 from tapeless.loop.print import show
 from tapeless.loop.syntax import (
-    GLOBAL, LOCAL, SEQ, SIMD, THREADS, Alloc, AnyLane, Block, Buf, Call, Check, Combine, Copy, For,
-    If, Load, Name, Op, Proc, Reduce, Row, Scope, Stm, Store, Value, While,
+    GLOBAL,
+    LOCAL,
+    SEQ,
+    SIMD,
+    THREADS,
+    Alloc,
+    AnyLane,
+    Block,
+    Buf,
+    Call,
+    Check,
+    Combine,
+    Copy,
+    For,
+    If,
+    Load,
+    Name,
+    Op,
+    Proc,
+    Reduce,
+    Row,
+    Scope,
+    Stm,
+    Store,
+    Value,
+    While,
 )  # fmt: skip
 
 KINDS = (SEQ, SIMD, THREADS)

@@ -26,7 +26,7 @@ class Arrays(State):
         return self.op("and", self.op("le", ZERO, at), self.op("lt", at, size))
 
     def honour(self, at: tuple[Atom, ...], shape: tuple[Atom, ...], modes: str) -> tuple[Atom, ...]:
-        """Indices ready for use: wrapped where asked, checks emitted. IGNORE is left to `guarded`."""
+        """Indices ready for use: wrapped where asked, checked; IGNORE is left to `guarded`."""
         out: list[Atom] = []
         for axis, (i, size, mode) in enumerate(zip(at, shape, modes, strict=True)):
             used = i

@@ -10,7 +10,17 @@ from tapeless.core.prims import OPS
 from tapeless.core.types import INDEX, DType, Scalar, i64
 from tapeless.ir.build import fold
 from tapeless.loop.syntax import (
-    GLOBAL, Alloc, Block, Buf, Check, Op, Row, Scope, Site, Stm, Value,
+    GLOBAL,
+    Alloc,
+    Block,
+    Buf,
+    Check,
+    Op,
+    Row,
+    Scope,
+    Site,
+    Stm,
+    Value,
 )  # fmt: skip
 
 ZERO = Const(0, i64)

@@ -12,7 +12,20 @@ from dataclasses import dataclass
 from tapeless.core.names import Atom, Const, Var
 from tapeless.core.prims import MATH
 from tapeless.ir.syntax import (
-    Append, Body, Call, Each, Exp, For, If, Index, Iverson, Loop, Prim, Put, Scan, Update,
+    Append,
+    Body,
+    Call,
+    Each,
+    Exp,
+    For,
+    If,
+    Index,
+    Iverson,
+    Loop,
+    Prim,
+    Put,
+    Scan,
+    Update,
 )  # fmt: skip
 from tapeless.ir.walk import bodies_of
 from tapeless.lower.strides import Motion
@@ -72,7 +85,7 @@ class Cost:
                 if lanes and isinstance(form, For) and lanes.stays(form.size):
                     lanes.fixed.add(form.var)
                 return trips * (LOOP_OVERHEAD + sum(self.body(b, lanes) for b in bodies_of(exp)))
-            case Each(vars, sizes, _, body):
+            case Each(vars, _, _, body):
                 if lanes:
                     lanes.fixed.update(vars)
                 return self.trips(exp) * (self.body(body, lanes) + 1.0) + LOOP_OVERHEAD

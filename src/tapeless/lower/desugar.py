@@ -13,8 +13,23 @@ from tapeless.core.names import Atom, Var
 from tapeless.core.types import INDEX
 from tapeless.ir.build import Builder
 from tapeless.ir.syntax import (
-    PROVED, Acc, Alloc, Body, Each, Exp, Fold, For, Fun, Let, Loop, Monoid, Put, Scan, Sort,
-    Update, Index,
+    PROVED,
+    Acc,
+    Alloc,
+    Body,
+    Each,
+    Exp,
+    Fold,
+    For,
+    Fun,
+    Index,
+    Let,
+    Loop,
+    Monoid,
+    Put,
+    Scan,
+    Sort,
+    Update,
 )  # fmt: skip
 from tapeless.ir.types_of import atom_of, lift
 from tapeless.ir.walk import Rewriter, map_bodies

@@ -15,8 +15,24 @@ from tapeless.analysis.storage import FRESH, MIXED, Storage
 from tapeless.core.names import Atom, Var
 from tapeless.core.types import INDEX
 from tapeless.ir.syntax import (
-    Alloc, Append, Body, Call, Check, Each, Fold, Fun, If, Index, Iverson, Let, Loop, Prim, Put,
-    Scan, Sort, Update,
+    Alloc,
+    Append,
+    Body,
+    Call,
+    Check,
+    Each,
+    Fold,
+    Fun,
+    If,
+    Index,
+    Iverson,
+    Let,
+    Loop,
+    Prim,
+    Put,
+    Scan,
+    Sort,
+    Update,
 )  # fmt: skip
 from tapeless.ir.walk import atoms_of
 from tapeless.loop.syntax import GLOBAL, Buf, Name, Proc, Value
@@ -59,7 +75,7 @@ class Kernel(Nests):
             found = self.body(fun.body, wants)
             results = tuple(
                 self.result(k, r, a)
-                for k, (r, a) in enumerate(zip(found[:count], fun.body.results))
+                for k, (r, a) in enumerate(zip(found[:count], fun.body.results, strict=False))
             )
             self.write_back(found[count:])
         return Proc(

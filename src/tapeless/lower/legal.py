@@ -1,4 +1,4 @@
-"""What a parallel loop may hold: which nests can run in lanes, which dimensions threads can share."""
+"""What a parallel loop may hold: what can run in lanes, what threads can share."""
 
 from __future__ import annotations
 

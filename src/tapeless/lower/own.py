@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
+from tapeless.analysis.inplace import in_place
 from tapeless.analysis.lastuse import Uses
 from tapeless.core.names import Atom, Var
 from tapeless.core.types import INDEX, Scalar
@@ -49,7 +50,8 @@ class Owned:
 def own(fun: Fun) -> Owned:
     """Insert the copies that make every consumption in `fun` safe."""
     count = len(fun.body.results) - len(fun.writes)
-    owner = _Owner({r for r in fun.body.results[:count] if isinstance(r, Var)})
+    escaping = {r for r in fun.body.results[:count] if isinstance(r, Var)}
+    owner = _Owner(escaping, in_place(fun))
     body = owner.body(fun.body, set(fun.writes), keeps=False)
     return Owned(replace(fun, body=body), owner.reuse)
 
@@ -63,10 +65,12 @@ def copy_of(array: Var) -> Each:
 
 
 class _Owner:
-    """`escaping`: results of the program, which get storage of their own."""
+    """`escaping`: results of the program, which get storage of their own. `in_place`: accumulators
+    that may overwrite what their nest reads."""
 
-    def __init__(self, escaping: set[Var]) -> None:
+    def __init__(self, escaping: set[Var], in_place: set[Var]) -> None:
         self.escaping = escaping
+        self.in_place = in_place
         self.uses = Uses()
         self.reuse: dict[Var, Var] = {}
 
@@ -91,7 +95,7 @@ class _Owner:
         match exp:
             case If() | Iverson():
                 return map_bodies(exp, lambda b: self.body(b, free, keeps=True))
-            case Loop(form, params, inits, body):
+            case Loop(form, params, _, body):
                 if isinstance(form, While):
                     form = While(self.body(form.cond, set(), keeps=False))
                 state = {p for p in params if p.is_array}
@@ -130,7 +134,8 @@ class _Owner:
                 return exp
 
     def clash(self, init: Atom, acc: Acc, exp: Each, read: set[Var]) -> bool:
-        return init in read and not reads_own_cell(init, acc, exp.body)
+        safe = acc.vars[0] in self.in_place or reads_own_cell(init, acc, exp.body)
+        return init in read and not safe
 
     def inside(self, exp: Exp) -> set[Var]:
         return {v for body in bodies_of(exp) for v in self.uses.of_body(body)}

@@ -133,8 +133,8 @@ class Registers(Arrays):
 
     # loops that carry registers
     def carrying_loop(
-        self, loop: Range, bodies: tuple[Body, ...], own: tuple[Var, ...], inside: Callable[[], None],
-        also: tuple[Var, ...] = (),
+        self, loop: Range, bodies: tuple[Body, ...], own: tuple[Var, ...],
+        inside: Callable[[], None], also: tuple[Var, ...] = (),
     ) -> None:  # fmt: skip
         """One For level: `inside` emits its body; registers it touches become parameters.
 

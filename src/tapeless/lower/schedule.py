@@ -14,7 +14,18 @@ from dataclasses import dataclass
 from tapeless.core.names import Atom, Const, Var
 from tapeless.core.types import Array
 from tapeless.ir.syntax import (
-    Acc, Body, Each, Exp, For, Fun, If, Index, Iverson, Loop, Scan, While,
+    Acc,
+    Body,
+    Each,
+    Exp,
+    For,
+    Fun,
+    If,
+    Index,
+    Iverson,
+    Loop,
+    Scan,
+    While,
 )  # fmt: skip
 from tapeless.ir.walk import bodies_of, bound, statements
 from tapeless.loop.syntax import SEQ, SIMD, THREADS

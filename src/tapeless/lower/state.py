@@ -150,8 +150,8 @@ class State(Builder, ABC):
         self.over(index, self.shape(var), [load, Store(to.buf, to.prefix + index, value)])
 
     def move(self, moves: list[tuple[Place, Place, Var]], homes: list[Place]) -> None:
-        """Copy arrays to their homes: (home, where it is now, the array). All are saved first if one
-        may lie in another's home: what loops give back is in memory not known before they ran."""
+        """Copy arrays to their homes: (home, where it is now, the array). All are saved first if
+        one may lie in another's home: what loops give back is in memory not known before."""
 
         def elsewhere(place: Place) -> bool:
             return place.buf in self.allocated and not any(place.buf is h.buf for h in homes)

@@ -73,7 +73,7 @@ class Motion:
             case (("floordiv" | "mod"), (_, Var()), [a, 0]):
                 return 0 if exp.op == "floordiv" else a
             case (("min" | "max"), _, [a, b]):
-                return a if a == b or b == 0 else b
+                return a if b in (a, 0) else b
             case _:
                 return None
 

@@ -12,17 +12,21 @@ import pytest
 
 from tapeless.runtime.abi import ArraySlot, KernelType, ScalarSlot
 from tapeless.runtime.fastcall import (
+    AbsentIn,
     ArgumentBack,
     ArrayBack,
     ArrayIn,
+    CellValue,
     ConstantBack,
     Data,
     Disjoint,
     FastEntry,
     Fixed,
+    GlobalValue,
     Number,
     NumberBack,
     NumberIn,
+    ObjectValue,
     Plan,
     SameIn,
     ScalarBack,
@@ -199,6 +203,51 @@ def test_same_objects_and_constants():
     assert call(0, "mode")[0] == "fallback"
 
 
+def test_captured_values_and_guards_on_them():
+    scope: dict[str, Any] = {"x": np.arange(4.0), "math": sys, "factor": 2.0}
+
+    def outer() -> Any:
+        held = 3
+        return (lambda: held).__closure__[0]
+
+    cell = outer()
+    plan = Plan(
+        (NumberIn(float), ArrayIn(F8, 1), SameIn(sys), AbsentIn(), NumberIn(int), ScalarIn(F8)),
+        (Size(1, 0), Number(0), Data(1)),
+        (ArrayBack(0, F8), NumberBack(1, float), ArgumentBack(4)),
+        captures=(
+            GlobalValue(scope, "x"),
+            GlobalValue(scope, "math"),
+            GlobalValue(scope, "missing"),
+            CellValue(cell),
+            ObjectValue(np.float64(1.0)),
+        ),
+    )
+    call = entry_for("scale", plan)
+    assert call(2.0)[1:] == (12.0, 3)
+    count = sys.getrefcount(scope["x"])
+    scope["x"] = scope["x"] + 1
+    assert call(2.0)[1] == 20.0
+    count_now = sys.getrefcount(scope["x"])
+    assert count_now == count
+    cell.cell_contents = 4
+    assert call(2.0)[2] == 4
+    cell.cell_contents = "four"
+    assert call(2.0)[0] == "fallback"
+    del cell.cell_contents
+    assert call(2.0)[0] == "fallback"
+    cell.cell_contents = 5
+    for change in ({"math": np}, {"missing": 1}, {"x": [1.0]}):
+        before = dict(scope)
+        scope.update(change)
+        assert call(2.0) == ("fallback", (2.0,), {})
+        scope.clear()
+        scope.update(before)
+        assert call(2.0)[2] == 5
+    del scope["x"]
+    assert call(2.0)[0] == "fallback"
+
+
 def test_specialisations_and_clear():
     entry = FastEntry(elsewhere)
     entry.add(kernel("scale"), SCALE)
@@ -210,7 +259,7 @@ def test_specialisations_and_clear():
 
 
 def test_too_many_arguments_are_left_to_the_fallback():
-    plan = Plan((NumberIn(float),) * 40, (Fixed(0), Fixed(0), Fixed(0)), ConstantBack(1))
+    plan = Plan((NumberIn(float),) * 70, (Fixed(0), Fixed(0), Fixed(0)), ConstantBack(1))
     assert not FastEntry(elsewhere).add(kernel("scale"), plan)
 
 

@@ -8,6 +8,8 @@ call that no plan accepts goes to the fallback, a Python callable, with the same
 from __future__ import annotations
 
 import ctypes
+import sys
+import types
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
@@ -58,7 +60,39 @@ class SameIn:
     value: object
 
 
-ArgumentIn: TypeAlias = ArrayIn | NumberIn | ScalarIn | SameIn
+@dataclass(frozen=True, slots=True)
+class AbsentIn:
+    """Nothing: the captured name is not there, or the cell is empty."""
+
+
+ArgumentIn: TypeAlias = ArrayIn | NumberIn | ScalarIn | SameIn | AbsentIn
+
+# Arguments that the caller does not give ----------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class GlobalValue:
+    """What a dict of globals holds now under a name."""
+
+    scope: dict[str, Any]
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class CellValue:
+    """What a closure's cell holds now."""
+
+    cell: types.CellType
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectValue:
+    """This object: the default of a parameter that was not given."""
+
+    value: object
+
+
+Capture: TypeAlias = GlobalValue | CellValue | ObjectValue
 
 # Where the kernel's parameters come from: one source per parameter --------------------------------
 
@@ -170,13 +204,15 @@ Back: TypeAlias = ArrayBack | NumberBack | ScalarBack | ArgumentBack | ConstantB
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """`returns`: one object, or a tuple of them. `long`: a call may take long whatever the sizes of
-    the arrays are (loops bounded by numbers, `while`)."""
+    """`args`: first the arguments of the call, then one for each of `captures`; sources and guards
+    name both by position. `returns`: one object, or a tuple of them. `long`: a call may take long
+    whatever the sizes of the arrays are (loops bounded by numbers, `while`)."""
 
     args: tuple[ArgumentIn, ...]
     sources: tuple[Source, ...]
     returns: Back | tuple[Back, ...]
     guards: tuple[Guard, ...] = ()
+    captures: tuple[Capture, ...] = ()
     long: bool = True
 
 
@@ -209,7 +245,8 @@ class FastEntry:
         returns = plan.returns if isinstance(plan.returns, tuple) else (plan.returns,)
         table = (_W * layout.TABLE_WORDS)()
         table[layout.TABLE_KERNEL] = kernel.address
-        table[layout.TABLE_NARGS] = len(plan.args)
+        table[layout.TABLE_NARGS] = len(plan.args) - len(plan.captures)
+        table[layout.TABLE_NCAPTURES] = len(plan.captures)
         table[layout.TABLE_NGUARDS] = len(plan.guards)
         table[layout.TABLE_NFEEDS] = len(feeds)
         table[layout.TABLE_FOREIGN] = kernel.foreign_table
@@ -219,12 +256,15 @@ class FastEntry:
         table[layout.TABLE_HOLD] = 0 if plan.long else SHORT
         guards = [_guard_words(guard, plan.args) for guard in plan.guards]
         table[layout.TABLE_ARGS] = self._rows(map(_arg_words, plan.args), layout.ARG_WORDS)
+        captures = list(map(_capture_words, plan.captures))
+        table[layout.TABLE_CAPTURES] = self._rows(captures, layout.CAPTURE_WORDS)
         table[layout.TABLE_GUARDS] = self._rows(guards, layout.GUARD_WORDS)
         table[layout.TABLE_FEEDS] = self._rows(feeds, layout.FEED_WORDS)
         table[layout.TABLE_OUTS] = self._rows(
             (_out_words(back, kernel) for back in returns), layout.OUT_WORDS
         )
         self._kept += [table, kernel, plan]
+        self._kept += [sys.intern(c.name) for c in plan.captures if isinstance(c, GlobalValue)]
         table[layout.TABLE_NEXT] = self._record[layout.RECORD_TABLES]
         self._record[layout.RECORD_TABLES] = ctypes.addressof(table)
         return True
@@ -290,6 +330,18 @@ def _arg_words(arg: ArgumentIn) -> Sequence[int]:
             return layout.SCALAR_ARG, id(dtype.type), 0, 0, 0, _extension(dtype)
         case SameIn(value):
             return layout.SAME_ARG, id(value)
+        case AbsentIn():
+            return layout.SAME_ARG, 0
+
+
+def _capture_words(capture: Capture) -> Sequence[int]:
+    match capture:
+        case GlobalValue(scope, name):
+            return layout.GLOBAL_CAPTURE, id(scope), id(sys.intern(name))
+        case CellValue(cell):
+            return layout.CELL_CAPTURE, id(cell)
+        case ObjectValue(value):
+            return layout.OBJECT_CAPTURE, id(value)
 
 
 _NUMBER_ARGS = {

@@ -76,6 +76,7 @@ CHUNK_HEADER = 64  # bytes
 # Python objects, in bytes: `object` ends where the fields of a subtype start, its type before that.
 HEAD = object.__basicsize__
 TYPE = HEAD - 8
+CELL = HEAD  # the contents of a closure's cell
 # NumPy's array object, in bytes: public since NumPy 2.
 DATA = HEAD
 RANK = HEAD + 8
@@ -103,15 +104,21 @@ TABLE_OUTS = 10
 TABLE_NOUTS = 11
 TABLE_TUPLE = 12
 TABLE_HOLD = 13  # fewer array elements than this: the interpreter lock is kept
+TABLE_CAPTURES = 14
+TABLE_NCAPTURES = 15
 TABLE_WORDS = 16
 
 RECORD_TABLES = 0
 RECORD_STATE = 1
 RECORD_WORDS = 2
 
-MAX_ARGS = 32
+MAX_ARGS = 64  # captures included
 MAX_SLOTS = 256
 MAX_RESULTS = 128
+
+# A capture, an argument that the caller does not give: kind, container or object, key.
+CAPTURE_WORDS = 3
+GLOBAL_CAPTURE, CELL_CAPTURE, OBJECT_CAPTURE = range(3)
 
 # An argument: kind, what (descriptor, type or object), identity of the descriptor, rank, flags.
 ARG_WORDS = 8

@@ -23,6 +23,9 @@ from tapeless.runtime.layout import (
     BOOL_ARG,
     BOOL_OUT,
     BOOL_TYPE,
+    CAPTURE_WORDS,
+    CELL,
+    CELL_CAPTURE,
     COMPLEX64_OUT,
     COMPLEX_ARG,
     COMPLEX_OUT,
@@ -41,6 +44,7 @@ from tapeless.runtime.layout import (
     FLOAT_ARG,
     FLOAT_OUT,
     FLOAT_TYPE,
+    GLOBAL_CAPTURE,
     GUARD_WORDS,
     INT_ARG,
     INT_OUT,
@@ -58,12 +62,14 @@ from tapeless.runtime.layout import (
     SIZES_AGREE,
     STRIDES,
     TABLE_ARGS,
+    TABLE_CAPTURES,
     TABLE_FEEDS,
     TABLE_FOREIGN,
     TABLE_GUARDS,
     TABLE_HOLD,
     TABLE_KERNEL,
     TABLE_NARGS,
+    TABLE_NCAPTURES,
     TABLE_NEXT,
     TABLE_NFEEDS,
     TABLE_NGUARDS,
@@ -95,6 +101,7 @@ from tapeless.runtime.words import (
     store,
 )
 
+PyDict_GetItem = Extern("PyDict_GetItem", "www")
 PyTuple_GetItem = Extern("PyTuple_GetItem", "www")
 PyTuple_SetItem = Extern("PyTuple_SetItem", "iwww")
 PyTuple_New = Extern("PyTuple_New", "ww")
@@ -121,24 +128,48 @@ def entry(self: Word, args: Word, nargs: Word, kwnames: Word) -> Word:
         state = load(record, RECORD_STATE)
         table = load(record, RECORD_TABLES)
         slots = local(256)
-        values = local(64)
+        values = local(128)
+        whole = local(64)
         while table != 0:
-            if (
-                load(table, TABLE_NARGS) == nargs
-                and accepts(state, table, args, values) != 0
-                and feed(table, args, values, slots) != 0
-            ):
-                return run(state, table, args, slots)
+            if load(table, TABLE_NARGS) == nargs:
+                given = args
+                if load(table, TABLE_NCAPTURES) != 0:
+                    given = with_captures(table, args, whole)
+                if (
+                    accepts(state, table, given, values) != 0
+                    and feed(table, given, values, slots) != 0
+                ):
+                    return run(state, table, given, slots)
             table = load(table, TABLE_NEXT)
     return PyObject_Vectorcall(PyTuple_GetItem(self, 0), args, nargs, kwnames)
+
+
+def with_captures(table: Word, args: Word, whole: Word) -> Word:
+    """The given arguments, then what globals and cells hold now (borrowed; 0: nothing)."""
+    nargs = load(table, TABLE_NARGS)
+    for index in range(nargs):
+        store(whole, index, load(args, index))
+    item = load(table, TABLE_CAPTURES)
+    for index in range(load(table, TABLE_NCAPTURES)):
+        found = load(item, 1)
+        if load(item, 0) == GLOBAL_CAPTURE:
+            found = PyDict_GetItem(found, load(item, 2))
+        elif load(item, 0) == CELL_CAPTURE:
+            found = load(found + CELL, 0)
+        store(whole, nargs + index, found)
+        item += 8 * CAPTURE_WORDS
+    return whole
 
 
 def accepts(state: Word, table: Word, args: Word, values: Word) -> Word:
     """Whether every argument is what the table wants; `values` gets the numbers, two words each."""
     wanted = load(table, TABLE_ARGS)
-    for index in range(load(table, TABLE_NARGS)):
+    for index in range(load(table, TABLE_NARGS) + load(table, TABLE_NCAPTURES)):
         given = load(args, index)
-        if load(wanted, ARG_KIND) == ARRAY_ARG:
+        if given == 0:
+            if load(wanted, ARG_KIND) != SAME_ARG or load(wanted, ARG_WHAT) != 0:
+                return 0
+        elif load(wanted, ARG_KIND) == ARRAY_ARG:
             if accepts_array(state, wanted, given) == 0:
                 return 0
         elif accepts_number(state, wanted, given, values + 16 * index) == 0:
@@ -290,7 +321,7 @@ def is_short(table: Word, args: Word) -> Word:
         return 0
     wanted = load(table, TABLE_ARGS)
     total = 0
-    for index in range(load(table, TABLE_NARGS)):
+    for index in range(load(table, TABLE_NARGS) + load(table, TABLE_NCAPTURES)):
         if load(wanted, ARG_KIND) == ARRAY_ARG:
             elements = 1
             for axis in range(load(wanted, ARG_RANK)):
@@ -307,6 +338,10 @@ def run(state: Word, table: Word, args: Word, slots: Word) -> Word:
     if ctx == 0:
         return PyErr_NoMemory()
     kernel = load(table, TABLE_KERNEL)
+    captures = load(table, TABLE_NCAPTURES)
+    captured = args + 8 * load(table, TABLE_NARGS)
+    for index in range(captures):
+        Py_IncRef(load(captured, index))
     if is_short(table, args) != 0:
         status = indirect("iwww", kernel, ctx, slots, results)
     else:
@@ -318,6 +353,8 @@ def run(state: Word, table: Word, args: Word, slots: Word) -> Word:
     else:
         out = returned(state, table, args, results)
     finish(ctx)
+    for index in range(captures):
+        Py_DecRef(load(captured, index))
     return out
 
 
@@ -369,6 +406,6 @@ def object_of(state: Word, item: Word, args: Word, results: Word) -> Word:
 
 
 FUNCTIONS = (
-    entry, accepts, accepts_array, accepts_number, accepts_scalar, size_of, holds, lowest, highest,
-    disjoint, feed, is_short, run, returned, object_of,
+    entry, with_captures, accepts, accepts_array, accepts_number, accepts_scalar, size_of, holds,
+    lowest, highest, disjoint, feed, is_short, run, returned, object_of,
 )  # fmt: skip

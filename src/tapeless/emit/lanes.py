@@ -1,13 +1,14 @@
 """Simd loops: iterations become lanes of vectors, and partial results are combined at the end.
 
-Whole vectors of iterations run without a mask; what is left runs once under one. A body too large
-to stand there twice always runs under a mask.
+Whole vectors of iterations run without a mask. What is left runs once under one, or, where the body
+is light, in fewer lanes and at last one by one: cheaper than masks. A body too large to stand there
+twice always runs under a mask.
 """
 
 from __future__ import annotations
 
 from tapeless.core.names import Var
-from tapeless.core.types import i64
+from tapeless.core.types import bool_, i64
 from tapeless.emit import operators
 from tapeless.emit.asm import memory_type, scalar_type, wide
 from tapeless.emit.carry import Carrier
@@ -19,6 +20,7 @@ from tapeless.emit.memory import COMBINE_OPS
 from tapeless.emit.values import LINEAR, UNIFORM, Ptr, Val, uniform
 from tapeless.loop.syntax import Call, Combine, For, Load, Op, Reduce, Stm, Store
 
+MASK_REGISTERS = 32  # machines with so many vector registers have mask registers, too
 STACK = -2  # the alias class of partial results
 TWICE = 400  # a body heavier than this stands there once
 LIGHT, HEAVY = 24, 120  # bodies whose values fill four, two, or one register
@@ -49,95 +51,64 @@ class Lanes(Loops):
     def chosen_lanes(self, stm: For) -> int:
         """As many lanes as fill a few registers: independent chains hide latencies, as long as
         the values that are alive fit."""
-        bits = max((b for s in statements(stm.body) for b in _bits(s)), default=64)
         size = weight(stm.body)
         registers = 4 if size <= LIGHT else 2 if size <= HEAVY else 1
         if self.target.registers < 32:
             registers = max(registers // 2, 1)
-        return self.target.lanes(bits) * registers
+        return self.target.lanes(data_bits(stm)) * registers
 
     def _in_lanes(self, stm: For, lanes: int) -> None:
         start, stop = self.scalar(stm.start), self.scalar(stm.stop)
         inits = self.values(stm.inits)
         self.width = lanes
         partial = self._all_rounds(stm, start, stop)
-        results: dict[int, Val] = {}
+        combined: list[tuple[int, str, Val]] = []
         for reduce in stm.reduces:
             if reduce.op:
                 (k,) = reduce.params
-                text = self.folded(reduce.op, partial[k], stm.params[k].dtype, lanes)
-                results[k] = Val(UNIFORM, text, stm.params[k].dtype)
+                dtype = stm.params[k].dtype
+                text = self.folded(reduce.op, partial[k], dtype, self.width)
+                combined.append((k, reduce.op, Val(UNIFORM, text, dtype)))
         self.width = 1
-        for k, value in results.items():
-            (op,) = (r.op for r in stm.reduces if r.params == (k,))
+        for k, op, value in combined:
             init = inits[k]
             assert isinstance(init, Val)
-            self.env[stm.outs[k]] = self.merged(op, init, value)
+            merged = (init, value)
+            self.env[stm.outs[k]] = self.applied(COMBINE_OPS[op], value.dtype, merged, loose=True)
         for reduce in stm.reduces:
             if not reduce.op:
                 self._fold_by_block(stm, reduce, partial, lanes)
 
-    def merged(self, op: str, left: Val, right: Val) -> Val:
-        """Two partial results of an accumulation."""
-        return self.applied(COMBINE_OPS[op], left.dtype, (left, right), loose=True)
-
     def _all_rounds(self, stm: For, start: str, stop: str) -> Texts:
-        """The partial results in lanes."""
-        carriers = [Carrier(p, True) for p in stm.params]
+        """The partial results in `self.width` lanes, which this may have made fewer."""
+        rounds = Rounds(self, stm, start, stop)
         texts = [self.vec(v) for v in self.neutrals(stm)]
-        types = [c.type(self) for c in carriers]
-        polls, w, trips = has_long_loops(stm.body), self.width, constant_trips(stm)
-
-        def whole(i: str, params: Texts) -> Texts:
-            self.env[stm.var] = Val(LINEAR, i, i64, "1")
-            self.bind_carriers(carriers, params)
-            return self.texts(carriers, self.run(stm.body))
-
-        def partly(i: str, params: Texts) -> Texts:
-            left = self.broadcast(self.a.let(f"sub i64 {stop}, {i}"), i64)
-            mask = self.a.let(f"icmp sgt {self.type(i64)} {left}, {iota(w)}")
-            with self.masked(mask):
-                nexts = whole(i, params)
-            triples = zip(carriers, nexts, params, strict=True)
-            return [self._kept(c, mask, new, old) for c, new, old in triples]
-
+        trips = constant_trips(stm)
         if trips is None and weight(stm.body) > TWICE:
-            return self.counted(start, stop, w, types, texts, partly, polls)
-        if trips is None:
-            count = self.sub(uniform(stop), uniform(start)).text
-            positive = self.a.let(f"call i64 @llvm.smax.i64(i64 {count}, i64 0)")
-            full = self.a.let(f"and i64 {positive}, {-w}")
-        else:
-            full = str(trips // w * w)
-        end = self.add(uniform(start), uniform(full)).text
-        if full != "0":
-            texts = self.counted(start, end, w, types, texts, whole, polls)
-        if trips is not None and trips % w == 0:
-            return texts
-        return self._rest(end, stop, types, texts, partly, trips is not None)
+            return rounds.repeat(start, stop, texts, rounds.partly)
+        end = rounds.last_whole()
+        texts = rounds.repeat(start, end, texts, rounds.whole)
+        if trips is not None:
+            return texts if trips % self.width == 0 else rounds.partly(end, texts)
+        if weight(stm.body) > LIGHT or not all(r.op for r in stm.reduces):
+            return rounds.rest(end, texts)
+        for fewer in (self.target.lanes(data_bits(stm)), 1):
+            if fewer < self.width:
+                texts = rounds.narrowed(texts, fewer)
+                first, end = end, rounds.last_whole()
+                texts = rounds.repeat(first, end, texts, rounds.whole, short=True)
+        return texts
 
-    def _rest(
-        self, end: str, stop: str, types: Texts, texts: Texts, masked_round: Turn, surely: bool
-    ) -> Texts:
-        """The last lanes, if there are any."""
-        a = self.a
-        if surely:
-            return masked_round(end, texts)
-        rest, after, before = a.label("rest"), a.label("all"), a.block
-        some = a.let(f"icmp slt i64 {end}, {stop}")
-        a.branch(some, rest, after)
-        a.start(rest)
-        nexts = masked_round(end, texts)
-        last = a.block
-        a.jump(after)
-        a.start(after)
-        outs = []
-        for type, old, new in zip(types, texts, nexts, strict=True):
-            phi = a.phi(type)
-            phi.add(old, before)
-            phi.add(new, last)
-            outs.append(phi.name)
-        return outs
+    def first_lanes(self, count: str) -> str:
+        """The mask of the first `count` lanes, if there are so many."""
+        w, a = self.width, self.a
+        if self.target.registers < MASK_REGISTERS or w > 32:
+            left = self.broadcast(count, i64)
+            return a.let(f"icmp sgt {self.type(i64)} {left}, {iota(w)}")
+        most = a.let(f"call i64 @llvm.smin.i64(i64 {count}, i64 {w})")
+        beyond = a.let(f"shl nsw i64 -1, {most}")
+        bits = a.let(f"trunc i64 {a.let(f'xor i64 {beyond}, -1')} to i{w}")
+        return a.let(f"bitcast i{w} {bits} to {self.type(bool_)}")
 
     def neutrals(self, stm: For) -> list[Val]:
         """What every partial result starts from."""
@@ -179,6 +150,87 @@ class Lanes(Loops):
             out = stm.outs[k]
             assert isinstance(out, Var)
             self.bind(out, text)
+
+
+class Rounds:
+    """The rounds of one simd loop: bodies in all lanes of the function, or in some."""
+
+    def __init__(self, f: Lanes, stm: For, start: str, stop: str) -> None:
+        self.f, self.stm, self.start, self.stop = f, stm, start, stop
+        self.carriers = [Carrier(p, True) for p in stm.params]
+        self.polls = has_long_loops(stm.body)
+
+    def whole(self, i: str, params: Texts) -> Texts:
+        """All lanes."""
+        f = self.f
+        f.env[self.stm.var] = Val(LINEAR, i, i64, "1") if f.width > 1 else uniform(i)
+        f.bind_carriers(self.carriers, params)
+        return f.texts(self.carriers, f.run(self.stm.body))
+
+    def partly(self, i: str, params: Texts) -> Texts:
+        """As many lanes as there are iterations left."""
+        f = self.f
+        mask = f.first_lanes(f.a.let(f"sub i64 {self.stop}, {i}"))
+        with f.masked(mask):
+            nexts = self.whole(i, params)
+        return [
+            f.kept(c, mask, new, old)
+            for c, new, old in zip(self.carriers, nexts, params, strict=True)
+        ]
+
+    def repeat(self, first: str, last: str, texts: Texts, turn: Turn, short: bool = False) -> Texts:
+        if first == last:
+            return texts
+        types = [c.type(self.f) for c in self.carriers]
+        return self.f.counted(
+            first, last, self.f.width, types, texts, turn, self.polls, short=short
+        )
+
+    def last_whole(self) -> str:
+        """Where iterations end that fill all lanes."""
+        f, trips = self.f, constant_trips(self.stm)
+        if trips is not None:
+            full = str(trips // f.width * f.width)
+        else:
+            count = f.sub(uniform(self.stop), uniform(self.start)).text
+            full = f.pure(f"call i64 @llvm.smax.i64(i64 {count}, i64 0)", count)
+            if f.width > 1:
+                full = f.pure(f"and i64 {full}, {-f.width}", full)
+        return f.add(uniform(self.start), uniform(full)).text
+
+    def narrowed(self, texts: Texts, lanes: int) -> Texts:
+        """Partial results in fewer lanes; the function has so many from now on."""
+        f, ops = self.f, {k: r.op for r in self.stm.reduces for k in r.params}
+        results = [
+            f.folded(ops[k], text, self.stm.params[k].dtype, f.width, lanes)
+            for k, text in enumerate(texts)
+        ]
+        f.width = lanes
+        return results
+
+    def rest(self, end: str, texts: Texts) -> Texts:
+        """The last lanes, if there are any."""
+        a = self.f.a
+        rest, after, before = a.label("rest"), a.label("all"), a.block
+        some = a.let(f"icmp slt i64 {end}, {self.stop}")
+        a.branch(some, rest, after)
+        a.start(rest)
+        nexts = self.partly(end, texts)
+        last = a.block
+        a.jump(after)
+        a.start(after)
+        outs = []
+        for carrier, old, new in zip(self.carriers, texts, nexts, strict=True):
+            phi = a.phi(carrier.type(self.f))
+            phi.add(old, before)
+            phi.add(new, last)
+            outs.append(phi.name)
+        return outs
+
+
+def data_bits(stm: For) -> int:
+    """The bits of the widest data of a loop."""
+    return max((b for s in statements(stm.body) for b in _bits(s)), default=64)
 
 
 def _bits(stm: Stm) -> tuple[int, ...]:

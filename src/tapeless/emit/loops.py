@@ -149,7 +149,7 @@ class Loops(Control):
             nexts = turn(params)
             if masked:
                 nexts = [
-                    self._kept(c, test, new, old)
+                    self.kept(c, test, new, old)
                     for c, new, old in zip(carriers, nexts, params, strict=True)
                 ]
             self.mask = enclosing
@@ -166,7 +166,7 @@ class Loops(Control):
         a.start(done)
         return params
 
-    def _kept(self, carrier: Carrier, live: str, new: str, old: str) -> str:
+    def kept(self, carrier: Carrier, live: str, new: str, old: str) -> str:
         if not carrier.varying or new == old:
             return new
         type = carrier.type(self)
@@ -202,14 +202,15 @@ class Loops(Control):
         inits: Texts,
         turn: Turn,
         polls_inside: bool,
+        short: bool = False,
     ) -> Texts:
         """for i = start; i < stop; i += step, with values passed on from turn to turn.
 
         A loop with long loops inside looks for signals in every turn, another one after every
-        strip of turns (`target.strip`)."""
+        strip of turns (`target.strip`), unless it is known to be short."""
         a, strip = self.a, self.target.strip * step
-        short = start.isdigit() and stop.isdigit() and int(stop) - int(start) <= strip
-        stripped = not polls_inside and not short
+        trips = self.sub(uniform(stop), uniform(start)).literal
+        stripped = not polls_inside and not short and (trips is None or trips > strip)
         leave, enter = a.label("exit"), a.label("enter")
         with self.preheader() if stripped else nullcontext():
             some = a.let(f"icmp slt i64 {start}, {stop}")

@@ -287,10 +287,10 @@ class Accesses(Context):
             text = self.choose(self.mask, value, none).text
         return Val(UNIFORM, self.folded(op, text, value.dtype, w), value.dtype)
 
-    def folded(self, op: str, text: str, dtype: DType, width: int) -> str:
-        """A vector's lanes combined by halves."""
+    def folded(self, op: str, text: str, dtype: DType, width: int, to: int = 1) -> str:
+        """A vector's lanes combined by halves, down to `to` of them."""
         a = self.a
-        while width > 1:
+        while width > to:
             half = width // 2
             type = wide(self.type(dtype, False), width)
             low, high = (

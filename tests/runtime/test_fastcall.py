@@ -11,7 +11,10 @@ import numpy as np
 import pytest
 
 from tapeless.runtime.abi import ArraySlot, KernelType, ScalarSlot
-from tapeless.runtime.fastcall import (
+from tapeless.runtime.fastcall import FastEntry, flat
+from tapeless.runtime.kernel import Kernel
+from tapeless.runtime.machine import compile_object, load
+from tapeless.runtime.plan import (
     AbsentIn,
     ArgumentBack,
     ArrayBack,
@@ -20,7 +23,6 @@ from tapeless.runtime.fastcall import (
     ConstantBack,
     Data,
     Disjoint,
-    FastEntry,
     Fixed,
     GlobalValue,
     Number,
@@ -35,10 +37,7 @@ from tapeless.runtime.fastcall import (
     SizeIs,
     SizeIsNot,
     SizesAgree,
-    flat,
 )
-from tapeless.runtime.kernel import Kernel
-from tapeless.runtime.machine import compile_object, load
 from tapeless.runtime.support import lent_bytes
 from tests.runtime.kernels import define, kernel, put, slot
 

@@ -19,10 +19,9 @@ import numpy as np
 from numpy._core import _multiarray_umath  # type: ignore[attr-defined]
 
 from tapeless.runtime import cache, layout, machine
-from tapeless.runtime.native import calls, entry, memory, objects, team
-from tapeless.runtime.words import translate
+from tapeless.runtime.lazy import Lazy
 
-_PARTS = (memory, calls, objects, entry, team)
+build = Lazy("tapeless.runtime.native.build")
 _EXPORTS = (
     "acquire", "finish", "adopt", "fail", "entry", "trim", "free_contexts", "region",
 )  # fmt: skip
@@ -98,15 +97,15 @@ def lent_bytes() -> int:
 
 def _code() -> machine.Loaded:
     here = machine.host()
-    sources = [Path(str(part.__file__)).read_bytes() for part in _PARTS]
-    sources += [Path(__file__).with_name(f"{name}.py").read_bytes() for name in ("layout", "words")]
-    digest = hashlib.sha256(b"\0".join(sources)).hexdigest()
+    here_is = Path(__file__).parent
+    files = [here_is / f"{name}.py" for name in ("layout", "support", "words", "wordcode")]
+    files += sorted((here_is / "native").glob("*.py"))
+    digest = hashlib.sha256(b"\0".join(path.read_bytes() for path in files)).hexdigest()
     key = cache.key_of("support", here.key, digest, layout.HEAD)
     stored = cache.read(key)
     if stored is not None:
         return machine.load(stored[1])
-    functions = [function for part in _PARTS for function in part.FUNCTIONS]
-    data = machine.compile_object(translate(functions, _EXPORTS), level=2)
+    data = machine.compile_object(build.text(_EXPORTS), level=0, codegen=1)
     cache.write(key, None, data)
     return machine.load(data)
 

@@ -213,9 +213,3 @@ def disown(state: Word, data: Word) -> None:
 def disown_capsule(capsule: Word) -> None:
     """Destructor of the object that an array's memory belongs to."""
     disown(PyCapsule_GetContext(capsule), PyCapsule_GetPointer(capsule, 0))
-
-
-FUNCTIONS = (
-    new_context, widen_arenas, acquire, finish, free_contexts, now, poll, look, own, disown,
-    disown_capsule,
-)  # fmt: skip

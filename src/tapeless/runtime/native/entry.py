@@ -403,9 +403,3 @@ def object_of(state: Word, item: Word, args: Word, results: Word) -> Word:
         what = load(args, where)
     Py_IncRef(what)
     return what
-
-
-FUNCTIONS = (
-    entry, with_captures, accepts, accepts_array, accepts_number, accepts_scalar, size_of, holds,
-    lowest, highest, disjoint, feed, is_short, run, returned, object_of,
-)  # fmt: skip

@@ -245,9 +245,3 @@ def free_arena(ctx: Word) -> None:
     store(ctx, CHUNKS, 0)
     store(ctx, TOP, 0)
     store(ctx, END, 0)
-
-
-FUNCTIONS = (
-    lock, unlock, class_of, class_size, fresh_buffer, take_buffer, give_buffer, trim, alloc_result,
-    drop_results, enter_chunk, new_chunk, grow, reset_arena, free_arena,
-)  # fmt: skip

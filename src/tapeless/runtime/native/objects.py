@@ -72,6 +72,3 @@ def fail(ctx: Word, handler: Word) -> Word:
     if result != 0:
         Py_DecRef(result)
     return 0
-
-
-FUNCTIONS = (adopt, fail)

@@ -10,6 +10,3 @@ GOMP = Static("gomp", 1)  # the address of GOMP_parallel
 def region(function: Word, data: Word, threads: I32) -> None:
     """Run `function(data)` on every thread of a team."""
     indirect("vwwii", load(address_of(GOMP), 0), function, data, threads, 0)
-
-
-FUNCTIONS = (region,)

@@ -24,11 +24,13 @@ Rename = Callable[[Poly], Poly]
 @dataclass(frozen=True, slots=True, eq=False)
 class Level:
     """A loop around an access: `base` is the first symbol born inside it. A nest is `settled`:
-    its own meaning keeps apart what happens in its iterations."""
+    its own meaning keeps apart what happens in its iterations; in a `parallel` one they have no
+    order."""
 
     counter: Var | None
     base: int
     settled: bool = False
+    parallel: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -55,7 +57,7 @@ def access(
 
 
 class Dependence:
-    """Answers for accesses in the body of one loop, the outermost of their `levels`."""
+    """Answers for the accesses in the body of a loop that is, or is to become, a nest."""
 
     def __init__(self, facts: Facts) -> None:
         self.facts = facts
@@ -73,11 +75,12 @@ class Dependence:
         cell at most once and reads only what it has not yet written."""
         for k, a in enumerate(accesses):
             for b in accesses[k:]:
-                if (a.writes or b.writes) and not self._compatible(a, b):
+                if (a.writes or b.writes) and not self.compatible(a, b):
                     return False
         return True
 
-    def _compatible(self, a: Access, b: Access) -> bool:
+    def compatible(self, a: Access, b: Access) -> bool:
+        """Whether two accesses, of which one writes, keep their meaning in any order of passes."""
         common = 0
         for x, y in zip(a.levels, b.levels, strict=False):
             if x is not y:
@@ -87,8 +90,7 @@ class Dependence:
             level = a.levels[k]
             if level.settled:
                 return True
-            inner = k > 0
-            if not self._apart_in(level, a, b, inner):
+            if not self._apart_in(level, a, b):
                 return False
         if a is b or self._exclusive(a, b):
             return True
@@ -114,10 +116,10 @@ class Dependence:
                 return True
         return False
 
-    def _apart_in(self, level: Level, a: Access, b: Access, inner: bool) -> bool:
+    def _apart_in(self, level: Level, a: Access, b: Access) -> bool:
         """Whether a and b never meet in different iterations of `level`.
 
-        Within an iteration of the outer loop a read may come before a write to the same cell."""
+        In a loop with an order a read may come before a write to the same cell."""
         facts = self.facts
         if level.counter is None:
             return False
@@ -126,7 +128,7 @@ class Dependence:
             counter = facts.value(level.counter)
             facts.require(poly.shift(poly.sub(twin(counter), counter), -1))
             for first, second in ((a, b), (b, a)):
-                if inner and second.writes and not first.writes:
+                if not level.parallel and second.writes and not first.writes:
                     continue  # the read is the earlier one: it sees the old value
                 with facts.scope():
                     self._assume(first.context, tuple(map(twin, second.context)))

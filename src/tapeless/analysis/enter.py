@@ -9,8 +9,25 @@ from tapeless.analysis.facts import Facts
 from tapeless.core.names import Atom, Const, Var
 from tapeless.core.types import Size
 from tapeless.ir.syntax import (
-    CHECK, PROVED, WRAP, Body, Check, Each, Exp, Fold, For, If, Index, Iverson, Let, Loop, Monoid,
-    Prim, Put, Scan, Update,
+    CHECK,
+    PROVED,
+    WRAP,
+    Body,
+    Check,
+    Each,
+    Exp,
+    Fold,
+    For,
+    If,
+    Index,
+    Iverson,
+    Let,
+    Loop,
+    Monoid,
+    Prim,
+    Put,
+    Scan,
+    Update,
 )  # fmt: skip
 from tapeless.ir.walk import bodies_of
 

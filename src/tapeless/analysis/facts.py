@@ -102,6 +102,10 @@ class Facts:
         self.own.append(0)
         return len(self.vars) - 1
 
+    def symbol_of(self, counter: Var) -> int:
+        """The symbol of a counter that is in scope."""
+        return poly.newest(self.values[counter])
+
     def always(self, v: int, p: Poly) -> None:
         """p ≥ 0 holds wherever symbol v is in scope (said when v is born)."""
         self.facts[v].append(p)
@@ -140,8 +144,8 @@ class Facts:
     def fits(self, p: Poly) -> bool:
         """Whether p surely does not wrap; products of sizes and counters are taken not to."""
         if any(len(m) > 1 for m in p):
-            return all(-LARGEST <= self.low[v] and self.high[v] <= LARGEST for m in p for v in m)
-        return MIN <= self.lowest(p) and self.highest(p) <= MAX
+            return all(self.low[v] >= -LARGEST and self.high[v] <= LARGEST for m in p for v in m)
+        return self.lowest(p) >= MIN and self.highest(p) <= MAX
 
     # binding
     def params(self, vars: Sequence[Var]) -> None:

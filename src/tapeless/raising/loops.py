@@ -86,7 +86,7 @@ class _Raise:
             Target(p, i, p.fresh(), "=" if p.is_array and p not in summed else "?")
             for p, i in zip(loop.params, loop.inits, strict=True)
         ]
-        level = Level(form.var, base)
+        level = Level(form.var, base, parallel=True)
         counts = Counter(a for a in uses(loop.body) if isinstance(a, Var))
         selects = (s.exp.args for s in statements(loop.body) if is_select(s.exp))
         selected = {a for args in selects for a in args[1:]}

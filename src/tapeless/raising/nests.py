@@ -19,7 +19,19 @@ from tapeless.core.names import Atom, Var
 from tapeless.core.prims import MATH
 from tapeless.core.types import Scalar
 from tapeless.ir.syntax import (
-    PROVED, Acc, Alloc, Body, Each, Exp, Fun, If, Index, Iverson, Let, Prim, Put,
+    PROVED,
+    Acc,
+    Alloc,
+    Body,
+    Each,
+    Exp,
+    Fun,
+    If,
+    Index,
+    Iverson,
+    Let,
+    Prim,
+    Put,
 )  # fmt: skip
 from tapeless.ir.walk import bodies_of, map_bodies, type_vars, uses
 

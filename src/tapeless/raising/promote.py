@@ -16,7 +16,18 @@ from tapeless.analysis.facts import Facts
 from tapeless.core.names import Atom, Loc, Var
 from tapeless.core.types import Scalar
 from tapeless.ir.syntax import (
-    IGNORE, PROVED, WRAP, Body, Exp, For, Fun, If, Index, Let, Loop, Update,
+    IGNORE,
+    PROVED,
+    WRAP,
+    Body,
+    Exp,
+    For,
+    Fun,
+    If,
+    Index,
+    Let,
+    Loop,
+    Update,
 )  # fmt: skip
 from tapeless.ir.walk import Rewriter, atoms_of, bodies_of, bound, map_bodies, statements
 

@@ -19,7 +19,19 @@ from tapeless.analysis.enter import after, inside
 from tapeless.analysis.facts import Facts
 from tapeless.core.names import Atom, Var
 from tapeless.ir.syntax import (
-    Acc, Body, Each, Exp, For, If, Index, Let, Loop, Prim, Put, Update, While,
+    Acc,
+    Body,
+    Each,
+    Exp,
+    For,
+    If,
+    Index,
+    Let,
+    Loop,
+    Prim,
+    Put,
+    Update,
+    While,
 )  # fmt: skip
 from tapeless.ir.walk import atoms_of, bodies_of, map_bodies
 from tapeless.raising.sums import Term, term

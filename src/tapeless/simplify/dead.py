@@ -12,7 +12,21 @@ from dataclasses import replace
 from tapeless.core.names import Atom, Var
 from tapeless.ir.effects import is_pure_exp
 from tapeless.ir.syntax import (
-    Acc, Body, Each, Exp, Fold, For, Fun, If, Iverson, Let, Loop, Monoid, Put, Scan, While,
+    Acc,
+    Body,
+    Each,
+    Exp,
+    Fold,
+    For,
+    Fun,
+    If,
+    Iverson,
+    Let,
+    Loop,
+    Monoid,
+    Put,
+    Scan,
+    While,
 )  # fmt: skip
 from tapeless.ir.walk import atoms_of, map_bodies, type_vars
 

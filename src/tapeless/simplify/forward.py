@@ -21,8 +21,25 @@ from tapeless.core.prims import COMMUTATIVE
 from tapeless.core.types import INDEX, Scalar
 from tapeless.ir.build import ONE, TRUE, ZERO
 from tapeless.ir.syntax import (
-    Alloc, Body, Check, Each, Exp, Fold, For, Fun, If, Index, Iverson, Let, Loop, Prim, Put, Scan,
-    Sort, Update, While,
+    Alloc,
+    Body,
+    Check,
+    Each,
+    Exp,
+    Fold,
+    For,
+    Fun,
+    If,
+    Index,
+    Iverson,
+    Let,
+    Loop,
+    Prim,
+    Put,
+    Scan,
+    Sort,
+    Update,
+    While,
 )  # fmt: skip
 from tapeless.ir.walk import Rewriter, free_vars
 from tapeless.simplify.laws import law

@@ -7,6 +7,7 @@ import ctypes
 import numpy as np
 import pytest
 
+from tapeless.core.names import Var
 from tapeless.core.types import bool_, f32, i8, i32, i64, u8
 from tapeless.loop.syntax import Buf, Row
 from tests.emit.build import Builder, Reduce, const
@@ -53,6 +54,111 @@ def test_saxpy(kind, target, strided):
         expected[::step] = 2.0 * xs[::step] + ys[::step]
         f(size, 2.0, xs, *([step] * strided), ys, *([step] * strided))
         np.testing.assert_array_equal(ys, expected)
+
+
+def test_threads_share_a_loop():
+    """Every iteration runs once, in some thread with an arena of its own; sums do not depend on
+    the number of threads, not even in their last bits."""
+    b = Builder()
+    n = b.size()
+    x = b.array(n)
+
+    def body(i, s):
+        mem = b.alloc(b.op("add", b.op("mod", i, 7), 1000))
+        b.loop(10, lambda j: b.store(mem, [j], b.op("f64", b.op("mul", i, j))), kind="simd")
+        v = b.op("sqrt", b.load(mem, 9))
+        b.store(x, [i], v)
+        return b.op("add", s, v, loose=True)
+
+    (total,) = b.loop(n, body, const(0.5), kind="threads", reduces=[Reduce((0,), "+")])
+    f = Compiled(b.proc(total))
+    for size in SIZES:
+        sums = set()
+        for threads in (1, 2, 5):
+            xs = np.zeros(size)
+            sums.add(f.run(Machine(threads=threads), size, xs)[0])
+            expected = np.sqrt(9.0 * np.arange(size))
+            np.testing.assert_array_equal(xs, expected)
+        assert len(sums) == 1
+        np.testing.assert_allclose(np.array(list(sums)).view(float), expected.sum() + 0.5)
+
+
+def test_threads_fail_as_one_would():
+    """Of several failures the first in program order is reported, whoever meets it."""
+    b = Builder()
+    n = b.size()
+    x = b.array(n)
+
+    def body(i):
+        v = b.load(x, i)
+        b.check(b.op("lt", v, 5.0), i, v)
+
+    b.loop(n, body, kind="threads")
+    f = Compiled(b.proc())
+    for first in (0, 17, 998):
+        for threads in (1, 2, 4):
+            xs = np.zeros(1000)
+            xs[[first, 999]] = first + 6.0, 7.0
+            with pytest.raises(Failure) as failure:
+                f.run(Machine(threads=threads), 1000, xs)
+            assert (failure.value.ints[0], failure.value.floats[1]) == (first, first + 6.0)
+            assert failure.value.site == 1
+
+
+def test_little_work_wakes_nobody():
+    b = Builder()
+    n = b.size()
+    x = b.array(n)
+    b.loop(n, lambda i: b.store(x, [i], 1.0), kind="threads", work=n)
+    f = Compiled(b.proc())
+
+    class Counting(Machine):
+        regions = 0
+
+        def parallel(self, *args):
+            self.regions += 1
+            super().parallel(*args)
+
+    for size, regions in ((100, 0), (1 << 20, 1)):
+        runtime, xs = Counting(threads=2), np.zeros(size)
+        f.run(runtime, size, xs)
+        assert xs.all()
+        assert runtime.regions == regions
+
+
+def argmax(b, n, x, kind):
+    """The largest element and where it is first: a reduction by the program's own operator."""
+    neutral = (const(-np.inf), const(1 << 62))
+    left = [Var(c.type, "l") for c in neutral]
+    right = [Var(c.type, "r") for c in neutral]
+
+    def better(v, i, w, j):
+        wins = b.op("lt", v, w)
+        ties = b.op("and", b.op("eq", v, w), b.op("lt", j, i))
+        take = b.op("or", wins, ties)
+        return b.op("select", take, w, v), b.op("select", take, j, i)
+
+    reduce = Reduce((0, 1), "", tuple(left), tuple(right),
+                    b.block(better, *left, *right), neutral)  # fmt: skip
+    return b.loop(
+        n, lambda i, v, j: better(v, j, b.load(x, i), i), *neutral, kind=kind, reduces=[reduce]
+    )
+
+
+@kinds
+@targets
+def test_own_operator(kind, target):
+    b = Builder()
+    n = b.size()
+    x = b.array(n)
+    best, where = argmax(b, n, x, kind)
+    f = Compiled(b.proc(best, where), target)
+    for size in SIZES[1:]:
+        xs = RNG.integers(0, 20, size).astype(float)
+        for threads in (1, 2):
+            results = f.run(Machine(threads=threads), size, xs)
+            assert results[:1].view(float)[0] == xs.max()
+            assert results[1] == xs.argmax()
 
 
 @targets

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
-from tapeless.core.types import i64
+from tapeless.core.types import DType, i64
 from tapeless.emit.alias import CONTEXT
-from tapeless.emit.asm import is_literal
+from tapeless.emit.asm import is_literal, scalar_type
 from tapeless.emit.casts import cast
 from tapeless.emit.function import Function
 from tapeless.emit.values import Val
@@ -67,6 +67,12 @@ class Context(Function):
         if t.is_bool:
             return a.let(f"zext i1 {text} to i64")
         return text if t.bits == 64 else cast(a, text, t, i64, 1)
+
+    def load_slot(self, where: str, dtype: DType) -> str:
+        """A scalar out of an 8-byte slot."""
+        type = "i64" if dtype.is_bool else scalar_type(dtype)
+        text = self.a.let(f"load {type}, ptr {where}, align 8{self.context_alias}")
+        return self.a.let(f"icmp ne i64 {text}, 0") if dtype.is_bool else text
 
     # failures
     def fail(self, code: int) -> None:

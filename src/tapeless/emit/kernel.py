@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from tapeless.core.names import Const, Var
-from tapeless.core.types import DType
 from tapeless.emit.alias import Aliasing
-from tapeless.emit.asm import Module, scalar_type
+from tapeless.emit.asm import Module
 from tapeless.emit.facts import Memory
 from tapeless.emit.function import Unit
 from tapeless.emit.statements import Emitter
@@ -38,17 +37,10 @@ class Kernel(Emitter):
                 root = self.unit.memory.root(param)
                 self.env[param] = Ptr(base, ZERO, 1, False, root)
             else:
-                self.bind(param, self.from_slot(where, param.dtype))
+                self.bind(param, self.load_slot(where, param.dtype))
         self.block(self.unit.proc.body)
         self.write_results()
         self.a.do("ret i32 0")
-
-    def from_slot(self, where: str, dtype: DType) -> str:
-        """A scalar out of an 8-byte slot."""
-        if dtype.is_bool:
-            word = self.a.let(f"load i64, ptr {where}, align 8{self.context_alias}")
-            return self.a.let(f"icmp ne i64 {word}, 0")
-        return self.a.let(f"load {scalar_type(dtype)}, ptr {where}, align 8{self.context_alias}")
 
     def write_results(self) -> None:
         """Scalars in one slot each; arrays as their data and sizes."""

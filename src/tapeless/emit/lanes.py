@@ -73,8 +73,7 @@ class Lanes(Loops):
         for k, op, value in combined:
             init = inits[k]
             assert isinstance(init, Val)
-            merged = (init, value)
-            self.env[stm.outs[k]] = self.applied(COMBINE_OPS[op], value.dtype, merged, loose=True)
+            self.env[stm.outs[k]] = self.reduced(op, init, value)
         for reduce in stm.reduces:
             if not reduce.op:
                 self._fold_by_block(stm, reduce, partial, lanes)
@@ -110,6 +109,16 @@ class Lanes(Loops):
         bits = a.let(f"trunc i64 {a.let(f'xor i64 {beyond}, -1')} to i{w}")
         return a.let(f"bitcast i{w} {bits} to {self.type(bool_)}")
 
+    def reduced(self, op: str, left: Val, right: Val) -> Val:
+        """Two partial results of an accumulation."""
+        return self.applied(COMBINE_OPS[op], left.dtype, (left, right), loose=True)
+
+    def init_text(self, stm: For, k: int) -> str:
+        """Where an accumulation starts from, as a scalar."""
+        value = self.value(stm.inits[k])
+        assert isinstance(value, Val) and value.is_uniform
+        return value.text
+
     def neutrals(self, stm: For) -> list[Val]:
         """What every partial result starts from."""
         found: dict[int, Val] = {}
@@ -144,7 +153,7 @@ class Lanes(Loops):
             results = self.run(reduce.body)
             return [v.text for v in results if isinstance(v, Val)]
 
-        inits = [self.scalar(stm.inits[k]) for k in reduce.params]
+        inits = [self.init_text(stm, k) for k in reduce.params]
         outs = self.counted("0", str(lanes), 1, types, inits, turn, False)
         for k, text in zip(reduce.params, outs, strict=True):
             out = stm.outs[k]

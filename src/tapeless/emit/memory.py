@@ -233,8 +233,8 @@ class Accesses(Context):
         """`visit` the number of every active lane, in order."""
         a, w = self.a, self.width
         if self.mask is None and w <= UNROLLED_LANES:
-            for k in range(w):
-                visit(str(k))
+            for number in range(w):
+                visit(str(number))
             return
         bits = a.let(f"bitcast <{w} x i1> {self.all_lanes()} to i{w}")
         any_lane = a.let(f"icmp ne i{w} {bits}, 0")

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from tapeless.core.types import bool_, i64
-from tapeless.emit.lanes import Lanes
+from tapeless.emit.threads import Threads
 from tapeless.emit.values import UNIFORM, Val, uniform
 from tapeless.loop.syntax import (
     SIMD,
+    THREADS,
     Alloc,
     AnyLane,
     Block,
@@ -26,8 +27,11 @@ from tapeless.loop.syntax import (
 )
 
 
-class Emitter(Lanes):
+class Emitter(Threads):
     """A function that can hold all statements."""
+
+    def another(self, header: str) -> Threads:
+        return Emitter(self.unit, header)
 
     def block(self, block: Block) -> None:
         for stm in block.stms:
@@ -107,5 +111,7 @@ class Emitter(Lanes):
     def loop(self, stm: For) -> None:
         if stm.kind == SIMD:
             self.simd(stm)
+        elif stm.kind == THREADS:
+            self.threads(stm)
         else:
             self.sequential(stm)

@@ -79,7 +79,7 @@ def j1(o: Ops, x: Float) -> Float:
 def _piece(o: Ops, x: Float, order: int, number: int) -> Float:
     """t P(t), t = x - z, about the zero z of J."""
     high, low = getattr(c, f"J{order}_ZERO_{number}")[64]
-    t = (x - high) - low
+    t: Float = (x - high) - low
     return t * o.poly(t, getattr(c, f"J{order}_PIECE_{number}")[64])
 
 

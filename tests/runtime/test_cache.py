@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 import os
 import stat
-import subprocess
-import sys
 import time
 from pathlib import Path
 
@@ -15,6 +13,7 @@ import pytest
 from tapeless.runtime import cache
 from tapeless.runtime.stored import read_kernel, type_from_json, type_to_json, write_kernel
 from tests.runtime.kernels import TYPES
+from tests.runtime.processes import start
 
 KEY = cache.key_of("test", 1)
 
@@ -125,7 +124,7 @@ def test_two_processes_fill_it_at_once(place: Path):
         "    assert entry is None or entry == ({'k': k % 5}, bytes(5000)), entry\n"
         "    cache.write(key, {'k': k % 5}, bytes(5000))\n"
     )
-    crowd = [subprocess.Popen([sys.executable, "-c", program]) for _ in range(3)]
+    crowd = [start(program) for _ in range(3)]
     assert [process.wait() for process in crowd] == [0, 0, 0]
     assert cache.info().entries == 5
     assert not list(place.rglob(".*"))

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import ctypes
-import subprocess
-import sys
 
 import pytest
 
 from tapeless.runtime import image, machine
 from tapeless.runtime.image import Image, ImageError
+from tests.runtime.processes import output
 
 # Constants in tables and in memory, a jump table, data, zeroed data, calls out, addresses.
 TEXT = """
@@ -155,8 +154,5 @@ def test_a_stored_kernel_needs_no_llvm():
         "machine.host(); support.support()\n"
         "print('llvmlite.binding' in sys.modules)\n"
     )
-    run = [
-        subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-        for _ in range(2)
-    ]
-    assert run[1].stdout.strip() == "False" or not image.SUPPORTED
+    output(program)
+    assert output(program) == "False" or not image.SUPPORTED

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
-import sys
 import threading
 import time
 
@@ -14,6 +12,7 @@ import pytest
 
 from tapeless.runtime import threads
 from tests.runtime.kernels import kernel
+from tests.runtime.processes import output
 
 needs_openmp = pytest.mark.skipif(threads.openmp_library() is None, reason="no OpenMP runtime")
 
@@ -60,11 +59,7 @@ def test_without_openmp_it_is_serial():
         "x = np.zeros(4, np.int64)\n"
         "print(kernel('team')(x), list(map(int, x)), threads.openmp_library())\n"
     )
-    environment = {**os.environ, "TAPELESS_OPENMP": "none"}
-    out = subprocess.run(
-        [sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True
-    )
-    assert out.stdout.strip() == "[1] [1, 0, 0, 0] None"
+    assert output(program, TAPELESS_OPENMP="none") == "[1] [1, 0, 0, 0] None"
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")

@@ -1,0 +1,83 @@
+"""Run random programs and print what fails, made small, with its seed."""
+
+from __future__ import annotations
+
+import argparse
+import collections
+import multiprocessing
+import sys
+import time
+
+from tests.conformance.fuzz.check import Verdict, check
+from tests.conformance.fuzz.program import make
+from tests.conformance.fuzz.shrink import shrink
+
+
+def judge(task: tuple[int, bool, bool]) -> tuple[int, Verdict]:
+    seed, core, machine = task
+    return seed, check(make(seed), core=core, machine=machine)
+
+
+def smallest(seed: int, verdict: Verdict, core: bool, machine: bool) -> str:
+    program = make(seed)
+
+    def fails(source: str) -> bool:
+        try:
+            found = check(program, source, core=core, machine=machine)
+        except Exception:  # noqa: BLE001  # no program any more
+            return False
+        return found.like(verdict)
+
+    return shrink(program.source, fails)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m tests.conformance.fuzz", description=__doc__)
+    parser.add_argument("--count", type=int, default=200)
+    parser.add_argument("--seed", type=int, default=0, help="of the first program")
+    parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--core", action="store_true", help="the interpreter only")
+    parser.add_argument("--machine", action="store_true", help="machine code only")
+    parser.add_argument("--show", type=int, default=5, help="how many failures to make small")
+    parser.add_argument("--refused", action="store_true", help="show what the compiler refused")
+    options = parser.parse_args()
+    core, machine = not options.machine, not options.core
+    tasks = [(s, core, machine) for s in range(options.seed, options.seed + options.count)]
+    start = time.perf_counter()
+    counts: collections.Counter[str] = collections.Counter()
+    refusals: dict[str, list[int]] = {}
+    failures: list[tuple[int, Verdict]] = []
+    with multiprocessing.Pool(options.jobs, maxtasksperchild=2000) as pool:
+        for seed, verdict in pool.imap_unordered(judge, tasks, chunksize=8):
+            counts[verdict.kind] += 1
+            if verdict.failed:
+                failures.append((seed, verdict))
+            elif verdict.kind == "refused":
+                refusals.setdefault(verdict.problem, []).append(seed)
+    seconds = time.perf_counter() - start
+    report(failures, options.show, core, machine)
+    if options.refused:
+        for problem, seeds in sorted(refusals.items(), key=lambda r: -len(r[1])):
+            print(f"refused {len(seeds)}: {problem}  (seed {seeds[0]})")
+    print(f"{options.count} programs in {seconds:.1f} s: {dict(counts)}")
+    return bool(failures)
+
+
+def report(failures: list[tuple[int, Verdict]], show: int, core: bool, machine: bool) -> None:
+    """One example of each sort of failure, made small, then the seeds."""
+    groups: dict[tuple[str, str, str], list[tuple[int, Verdict]]] = {}
+    for seed, verdict in sorted(failures, key=lambda f: f[0]):
+        sort = verdict.problem.split(":")[0] if verdict.kind == "crash" else ""
+        groups.setdefault((verdict.kind, verdict.road, sort), []).append((seed, verdict))
+    for (kind, road, _), found in sorted(groups.items(), key=lambda g: -len(g[1])):
+        seed, verdict = found[0]
+        print(f"=== {kind} at {road}: {len(found)} programs, seeds {[s for s, _ in found[:8]]}")
+        print(verdict.problem)
+        if show > 0:
+            show -= 1
+            print(smallest(seed, verdict, core, machine))
+        print(flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -576,6 +576,76 @@ program(
     (4, 9, floats(4, 9)),
 )  # fmt: skip
 
+program(
+    """fun flat_matmul(n: i64, m: i64, k: i64, a: f64[n, k], b: f64[k, m]) {
+  z: f64[n, m] = zeros f64[n, m]
+  c: f64[n, m] = each (i < n, j < m, l < k) with (acc: f64[n, m] += z) {
+    x: f64 = a[i, l]
+    y: f64 = b[l, j]
+    w: f64 = x * y
+    put acc[i, j] <- w
+    return
+  }
+  return c
+}""",
+    (5, 9, 3, floats(5, 3), floats(3, 9)), (9, 2, 0, floats(9, 0), floats(0, 2)),
+    (9, 0, 2, floats(9, 2), floats(2, 0)),
+)  # fmt: skip
+program(
+    """fun bodies(n: i64, p: f64[n, 3], mass: f64[n]) {
+  z: f64[n, 3] = zeros f64[n, 3]
+  f: f64[n, 3], e: f64 = each (i < n, j < n) with (acc: f64[n, 3] += z, s: f64 += 0.0) {
+    x: f64 = p[j, 0]
+    x0: f64 = p[i, 0]
+    y: f64 = p[j, 1]
+    y0: f64 = p[i, 1]
+    dx: f64 = x - x0
+    dy: f64 = y - y0
+    d2: f64 = dx * dx
+    e2: f64 = dy * dy
+    r: f64 = d2 + e2
+    r1: f64 = r + 0.001
+    q: f64 = sqrt(r1)
+    m: f64 = mass[j]
+    w: f64 = m / q
+    fx: f64 = w * dx
+    fy: f64 = w * dy
+    put acc[i, 0] <- fx
+    put acc[i, 1] <- fy
+    put s <- w
+    return
+  }
+  return f, e
+}""",
+    (9, floats(9, 3), floats(9)), (0, floats(0, 3), floats(0)),
+)  # fmt: skip
+program(
+    """fun nearest(n: i64, m: i64, d: i64, x: f64[n, d], c: f64[m, d]) {
+  who: i64[n] = each (i < n) {
+    best: f64, k: i64 = fold j < m by op (a: f64, ai: i64) (b: f64, bi: i64) neutral (inf, 0) {
+      p: bool = b < a
+      t: f64 = select(p, b, a)
+      ti: i64 = select(p, bi, ai)
+      return t, ti
+    } of {
+      far: f64 = each (l < d) with (acc: f64 += 0.0) {
+        u: f64 = x[i, l]
+        v: f64 = c[j, l]
+        w: f64 = u - v
+        w2: f64 = w * w
+        put acc <- w2
+        return
+      }
+      return far, j
+    }
+    return k
+  }
+  return who
+}""",
+    (9, 6, 2, floats(9, 2), floats(6, 2)), (3, 11, 8, floats(3, 8), floats(11, 8)),
+    (3, 0, 8, floats(3, 8), floats(0, 8)), (5, 4, 0, floats(5, 0), floats(4, 0)),
+)  # fmt: skip
+
 
 CASES = [
     pytest.param(text, args, id=f"{name}-{k}")

@@ -21,6 +21,7 @@ from tapeless.ir.syntax import (
     If,
     Index,
     Iverson,
+    Let,
     Loop,
     Prim,
     Put,
@@ -31,6 +32,7 @@ from tapeless.ir.walk import bodies_of
 from tapeless.lower.strides import Motion
 
 LANES = 8
+ROWS = 4  # iterations in a register tile
 UNKNOWN = 100.0  # trips of a loop whose size is not known
 WHILE_TRIPS = 16.0
 LOOP_OVERHEAD = 4.0
@@ -59,9 +61,18 @@ class Cost:
     def __init__(self, sizes: Sizes, reversed: frozenset[Var]) -> None:
         self.sizes = sizes
         self.reversed = reversed
+        self.shared: dict[Var, Var] = {}  # loads done once for several rows of a counter
 
     def body(self, body: Body, lanes: Motion | None) -> float:
-        return sum(self.exp(stm.exp, lanes) for stm in body.stms)
+        return sum(self.stm(stm, lanes) for stm in body.stms)
+
+    def stm(self, stm: Let, lanes: Motion | None) -> float:
+        cost = self.exp(stm.exp, lanes)
+        for out in stm.outs:
+            counter = self.shared.get(out)
+            if counter is not None and (lanes is None or counter is not lanes.lane):
+                cost /= ROWS
+        return cost
 
     def exp(self, exp: Exp, lanes: Motion | None) -> float:
         match exp:

@@ -24,19 +24,19 @@ from tapeless.ir.syntax import (
     Index,
     Iverson,
     Loop,
+    Prim,
+    Put,
     Scan,
     While,
 )  # fmt: skip
 from tapeless.ir.walk import bodies_of, bound, statements
 from tapeless.loop.syntax import SEQ, SIMD, THREADS
-from tapeless.lower.cost import LANES, REDUCTION, TAIL, Cost, Sizes
-from tapeless.lower.jam import can_jam, depending, depends
+from tapeless.lower.cost import LANES, REDUCTION, ROWS, TAIL, Cost, Sizes
 from tapeless.lower.legal import fits_lanes, fits_threads, puts_outside
 from tapeless.lower.plan import Level, Plan, Plans
+from tapeless.lower.shape import Shape, inner_part, is_common, shape_of
 from tapeless.lower.strides import Definitions, Motion
 
-ROWS = 4
-MOST_JAMMED = 12  # statements of inner nests: more would spill
 FEW = 4  # too few iterations to share among threads, or to vectorise across
 TOO_LITTLE_WORK = 20_000  # never worth threads
 
@@ -66,6 +66,24 @@ class _Scheduler:
             if isinstance(stm.exp, Each):
                 self.accs.update((v, acc) for acc in stm.exp.accs for v in acc.vars)
         self.choices: dict[int, Choice] = {}
+        self.shapes: dict[int, Shape] = {}
+        self.tiled: set[int] = set()
+        self.share(fun.body)
+
+    def share(self, body: Body) -> None:
+        """Tell the cost model which loads a register tile does once for several rows. There is one
+        tile on the way to any statement."""
+        for stm in body.stms:
+            shape = self.shape(stm.exp) if isinstance(stm.exp, Each) else None
+            if shape is None or shape.tile is None:
+                for inner in bodies_of(stm.exp):
+                    self.share(inner)
+                continue
+            counter = shape.exp.vars[shape.tile]
+            self.tiled.add(id(shape.exp))
+            for let in inner_part(shape, shape.tile):
+                if is_common(let, shape, shape.tile):
+                    self.cost.shared[let.outs[0]] = counter
 
     # walking
     def body(self, body: Body, *, threads: bool, lanes: bool) -> None:
@@ -79,25 +97,41 @@ class _Scheduler:
                         self.body(inner, threads=threads, lanes=lanes)
 
     def each(self, exp: Each, threads: bool, lanes: bool) -> None:
-        choice = self.choose(exp) if lanes else Choice(None, 0.0)
+        shape = self.shape(exp)
+        lane = self.choose(exp).dim if lanes else None
         shared = self.shared_dim(exp) if threads else None
-        lane = choice.dim
-        levels: list[Level] = []
-        if shared is not None:
-            levels.append(Level(shared, THREADS, blocks=True))
-        rest = [d for d in range(len(exp.vars)) if d != lane]
-        rows = self.rows(exp, lane, rest) if lanes else None
-        if rows is not None:
-            rest.remove(rows)
-            levels += [Level(d) for d in rest]
-            levels += [Level(lane, SIMD)] if lane is not None else []
-            levels.append(Level(rows, SEQ, rows=ROWS))
-        else:
-            levels += [Level(d) for d in rest]
-            levels += [Level(lane, SIMD)] if lane is not None else []
+        levels = [] if shared is None else [Level(shared, THREADS, blocks=True)]
+        tile = shape.tile if self.uses_tile(shape, lane, lanes) else None
+        order = shape.order(lane)
+        if tile is not None:  # within the lanes, so that what they load stays near
+            order.remove(tile)
+            outer = [d for d in order if d in shape.parallel]
+            at = len(order) if tile in shape.reductions else len(outer)
+            order.insert(at, tile)
+        for d in order:
+            kind = SIMD if d == lane else SEQ
+            levels.append(Level(d, kind, rows=ROWS if d == tile else 1))
         number, inner = self.work(exp)
         self.plans.set(exp, Plan(tuple(levels), number, inner))
         self.body(exp.body, threads=threads and shared is None, lanes=lanes and lane is None)
+
+    def uses_tile(self, shape: Shape, lane: int | None, lanes: bool) -> bool:
+        """Rows pay where lanes run in the nest, around it, or in nests within."""
+        if id(shape.exp) not in self.tiled or shape.tile == lane:
+            return False
+        inner = (s.exp for s in shape.exp.body.stms if isinstance(s.exp, Each))
+        return not lanes or lane is not None or any(self.has_lanes(e) for e in inner)
+
+    def has_lanes(self, exp: Each) -> bool:
+        if self.choose(exp).dim is not None:
+            return True
+        return any(isinstance(s.exp, Each) and self.has_lanes(s.exp) for s in exp.body.stms)
+
+    def shape(self, exp: Each) -> Shape:
+        known = self.shapes.get(id(exp))
+        if known is None:
+            known = self.shapes[id(exp)] = shape_of(exp, self.cost)
+        return known
 
     # lanes
     def choose(self, exp: Each) -> Choice:
@@ -110,20 +144,41 @@ class _Scheduler:
     def _choose(self, exp: Each) -> Choice:
         trips = self.cost.trips(exp)
         best = Choice(None, trips * (self.outside_lanes(exp.body) + 1.0))
-        inside = bound(exp.body) | set(exp.vars)
         if not fits_lanes(exp.body, set(exp.vars), self.accs):
             return best
-        for dim, (var, size) in enumerate(zip(exp.vars, exp.sizes, strict=True)):
-            n = self.cost.sizes.of(size)
-            motion = Motion(self.known, var, inside)
-            motion.fixed.update(v for v in exp.vars if v is not var)
-            each = self.cost.body(exp.body, motion) + self.stores(exp, dim) + 1.0
-            rounds = -(-n // LANES)
-            joins = REDUCTION * sum(not p.at for p in puts_outside(exp.body))
-            cost = trips / max(n, 1.0) * (rounds * each + TAIL + joins)
+        for dim in range(len(exp.vars)):
+            cost = self.cost_in_lanes(exp, dim)
             if cost < best.cost:
                 best = Choice(dim, cost)
         return best
+
+    def cost_in_lanes(self, exp: Each, lane: int) -> float:
+        """The cost with dimension `lane` in lanes; what an inner level leaves unchanged is done
+        outside of it."""
+        shape = self.shape(exp)
+        motion = Motion(self.known, exp.vars[lane], bound(exp.body) | set(exp.vars))
+        motion.fixed.update(v for v in exp.vars if v is not exp.vars[lane])
+        rounds = [max(self.cost.sizes.of(s), 0.0) for s in exp.sizes]
+        rounds[lane] = -(-rounds[lane] // LANES)
+        counts, total = {-1: 1.0}, 1.0
+        order = shape.order(lane)
+        for position, d in enumerate(order):
+            if d == lane:
+                joins = sum(not shape.dims_of_index(p.at) for p in puts_outside(exp.body))
+                overhead = total * (TAIL + REDUCTION * joins * (lane in shape.reductions))
+            total *= rounds[d]
+            counts[position] = total
+        cost = overhead + total
+        for stm in exp.body.stms:
+            dims = shape.dims_of(stm)
+            if isinstance(stm.exp, Put):
+                dims = shape.dims_of_index(stm.exp.at)
+                cost += total
+            elif not isinstance(stm.exp, Prim | Index):
+                dims = order
+            depth = max((order.index(d) for d in dims), default=-1)
+            cost += counts[depth] * self.cost.stm(stm, motion)
+        return cost + total * self.stores(exp, lane)
 
     def stores(self, exp: Each, dim: int) -> float:
         """Storing the element results when `dim` runs in lanes."""
@@ -147,24 +202,6 @@ class _Scheduler:
                 case _:
                     total += self.cost.exp(stm.exp, None)
         return total
-
-    # rows
-    def rows(self, exp: Each, lane: int | None, dims: list[int]) -> int | None:
-        """A dimension whose iterations have loads of inner nests in common."""
-        inner = [s.exp for s in exp.body.stms if isinstance(s.exp, Each)]
-        if not inner or (lane is None and not any(self.choose(e).dim is not None for e in inner)):
-            return None
-        for dim in dims:
-            n = self.cost.sizes.of(exp.sizes[dim])
-            if n >= 2 * ROWS and can_jam(exp.body, exp.vars[dim]) and self.shares(exp, dim, inner):
-                return dim
-        return None
-
-    def shares(self, exp: Each, dim: int, inner: list[Each]) -> bool:
-        varying = depending(exp.body, exp.vars[dim])
-        lets = [s for e in inner if not any(z in varying for z in e.sizes) for s in e.body.stms]
-        common = any(isinstance(s.exp, Index) and not depends(s, varying) for s in lets)
-        return common and len(lets) <= MOST_JAMMED
 
     # threads
     def shared_dim(self, exp: Each) -> int | None:

@@ -11,7 +11,7 @@ from tapeless.core.names import Atom
 from tapeless.core.types import Array
 from tapeless.emit.kernel import emit
 from tapeless.emit.target import Target
-from tapeless.fuse import vertical
+from tapeless.fuse import horizontal, vertical
 from tapeless.ir.syntax import Fun
 from tapeless.ir.verify import verify as check
 from tapeless.loop.syntax import Proc
@@ -19,13 +19,13 @@ from tapeless.lower.kernel import lower
 from tapeless.raising import loops, nests, promote
 from tapeless.runtime import machine
 from tapeless.runtime.abi import ArraySlot, KernelType, ScalarSlot, Site, Slot
-from tapeless.simplify import dead, forward, stores
+from tapeless.simplify import dead, forward, hoist, stores
 
 Pass: TypeAlias = Callable[[Fun], Fun]
 
 TIDY: tuple[Pass, ...] = (forward.run, dead.run)
 # Each of these gives back the same program if it finds nothing to do.
-SHAPE: tuple[Pass, ...] = (stores.run, promote.run, loops.run, nests.run, vertical.run)
+SHAPE: tuple[Pass, ...] = (stores.run, promote.run, loops.run, nests.run, vertical.run, horizontal.run, hoist.run)
 FINISH: tuple[Pass, ...] = ()
 PASSES: tuple[Pass, ...] = (*TIDY, *SHAPE, *FINISH)
 ROUNDS = 6  # of tidying and shaping, at most

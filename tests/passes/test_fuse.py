@@ -135,3 +135,64 @@ def test_an_overwritten_input_keeps_its_reader():
 
 def test_own_cells_are_overwritten_in_one_nest():
     assert kinds(optimised(OWN_CELL)) == ["Each"]
+
+
+SOFTMAX = SOFTMAX_SUM.replace(
+    "l: f64 = log(s)\n  r: f64 = l + m\n  return r",
+    """p: f64[n] = each (h < n) {
+    z: f64 = e[h]
+    y: f64 = z / s
+    return y
+  }
+  return p""",
+)
+
+TWO_SUMS = """
+fun moments(n: i64, x: f64[n]) {
+  s: f64 = each (i < n) with (a: f64 += 0.0) {
+    u: f64 = x[i]
+    put a <- u
+    return
+  }
+  q: f64 = each (j < n) with (b: f64 += 0.0) {
+    v: f64 = x[j]
+    w: f64 = v * v
+    put b <- w
+    return
+  }
+  return s, q
+}"""
+
+HOIST = """
+fun scaled(n: i64, m: i64, x: f64[n], y: f64[m]) {
+  r: f64[n] = each (i < n) {
+    s: f64 = each (j < m) with (a: f64 += 0.0) {
+      u: f64 = x[i]
+      e: f64 = exp(u)
+      v: f64 = y[j]
+      w: f64 = e * v
+      put a <- w
+      return
+    }
+    return s
+  }
+  return r
+}"""
+
+
+def test_the_sum_of_softmax_is_made_with_its_terms():
+    new = optimised(SOFTMAX)
+    assert kinds(new) == ["Each", "Each", "Each"]
+    assert sum(getattr(e, "op", "") == "exp" for e in exps(new)) == 1
+
+
+def test_two_sums_read_their_array_once():
+    new = optimised(TWO_SUMS)
+    (nest,) = (e for e in exps(new) if isinstance(e, Each))
+    assert [a.op for a in nest.accs] == ["+", "+"]
+
+
+def test_what_does_not_change_leaves_the_inner_nest():
+    outer = next(e for e in exps(optimised(HOIST)) if isinstance(e, Each))
+    names = [getattr(s.exp, "op", "") for s in outer.body.stms]
+    assert "exp" in names

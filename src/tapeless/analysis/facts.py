@@ -161,8 +161,11 @@ class Facts:
         if isinstance(var.type, Array):
             for size in var.type.shape:
                 if isinstance(size, Var):
-                    self.require(self.value(size))
-                    self.require(poly.shift(poly.scale(self.value(size), -1), LARGEST))
+                    value = self.value(size)
+                    if self.lowest(value) < 0:
+                        self.require(value)
+                    if self.highest(value) > LARGEST:
+                        self.require(poly.shift(poly.scale(value, -1), LARGEST))
 
     def counter(self, var: Var, size: Atom) -> None:
         """0 ≤ var < size, inside the loop; so the loop runs at least once there."""

@@ -1,0 +1,122 @@
+"""What does not change in a loop is computed before it.
+
+    loop … { x = e; … }  ⇒  x = e; loop … { … }      (e reads nothing that the loop binds)
+
+if e has no effect, ends, and has a value even where the loop would not run: every index in it is
+proved in range by what is known before the loop. Nothing leaves a branch.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tapeless.analysis.enter import after, all_in_range, entered, in_range
+from tapeless.analysis.facts import Facts
+from tapeless.core.names import Atom, Const, Var
+from tapeless.ir.effects import is_pure_exp
+from tapeless.ir.syntax import (
+    Append, Body, Each, Exp, Fold, Fun, If, Index, Iverson, Let, Loop, Prim, Scan, Update, While,
+)  # fmt: skip
+from tapeless.ir.walk import binders_of, bodies_of, free_vars, map_bodies, statements
+
+
+def run(fun: Fun) -> Fun:
+    walk = _Hoist()
+    walk.facts.params(fun.params)
+    body = walk.body(fun.body)
+    return replace(fun, body=body) if walk.changed else fun
+
+
+class _Hoist:
+    def __init__(self) -> None:
+        self.facts = Facts()
+        self.changed = False
+
+    def body(self, body: Body) -> Body:
+        stms: list[Let] = []
+        for stm in body.stms:
+            exp = stm.exp
+            if bodies_of(exp):
+                exp = map_bodies(exp, lambda b, e=exp: self.inner(e, b))
+                exp = self.loop(exp, stms)
+            new = Let(stm.outs, exp, stm.loc)
+            after(self.facts, new)
+            stms.append(new)
+        return Body(tuple(stms), body.results)
+
+    def inner(self, exp: Exp, body: Body) -> Body:
+        with entered(self.facts, exp, body):
+            return self.body(body)
+
+    def loop(self, exp: Exp, out: list[Let]) -> Exp:
+        """`exp` without what can be computed before it, which goes to `out`."""
+        if not isinstance(exp, Loop | Each | Fold | Scan):
+            return exp
+        varying = set(binders_of(exp))
+        taken = consumed_in(exp.body)
+        kept: list[Let] = []
+        for stm in exp.body.stms:
+            fixed = varying.isdisjoint(free_vars(Body((stm,), ())))
+            if fixed and taken.isdisjoint(stm.outs) and self.anywhere(stm):
+                out.append(stm)
+                after(self.facts, stm)
+                self.changed = True
+            else:
+                varying.update(stm.outs)
+                kept.append(stm)
+        return replace(exp, body=Body(tuple(kept), exp.body.results))
+
+    def anywhere(self, stm: Let) -> bool:
+        """Whether the statement has a value at the present place."""
+        exp = stm.exp
+        match exp:
+            case Prim(op, args):
+                return op not in ("shl", "shr") or isinstance(args[1], Const)
+            case Index(array, at):
+                return in_range(self.facts, at, array.shape)
+            case Each() | Fold() | If() | Iverson():
+                return self.construct(exp, stm)
+            case _:
+                return False
+
+    def construct(self, exp: Each | Fold | If | Iverson, stm: Let) -> bool:
+        if not is_pure_exp(exp) or _takes_arrays(exp):
+            return False
+        for s in statements(Body((stm,), ())):
+            if isinstance(s.exp, Append) or (
+                isinstance(s.exp, Loop) and isinstance(s.exp.form, While)
+            ):
+                return False
+        sizes: tuple[Atom, ...] = ()
+        if isinstance(exp, Each):
+            sizes = exp.sizes
+        elif isinstance(exp, Fold):
+            sizes = (exp.size,)
+        if not all(map(self.facts.nonnegative, sizes)):
+            return False
+        for body in bodies_of(exp):
+            with entered(self.facts, exp, body):
+                if not all_in_range(self.facts, body):
+                    return False
+        return True
+
+
+def _takes_arrays(exp: Each | Fold | If | Iverson) -> bool:
+    """Whether an Each accumulates into arrays, which it consumes."""
+    return isinstance(exp, Each) and any(v.is_array for a in exp.accs for v in a.vars)
+
+
+def consumed_in(body: Body) -> set[Atom]:
+    """Arrays that statements of `body` may overwrite, or that leave it as state."""
+    out: set[Atom] = {r for r in body.results if isinstance(r, Var) and r.is_array}
+    for stm in statements(body):
+        match stm.exp:
+            case Update(array) | Append(array):
+                out.add(array)
+            case Loop(_, _, inits):
+                out.update(inits)
+            case Each(_, _, accs):
+                out.update(i for a in accs for i in a.inits)
+            case _:
+                pass
+    return out

@@ -19,13 +19,21 @@ ELEMENTS = {t.dtype: t for t in ALL}
 Apply: TypeAlias = Callable[[dict[str, ArgType], dict[str, Any], Loc], dict[str, ArgType]]
 
 
-def declared(function: types.FunctionType) -> Apply | None:
+def hints_of(function: types.FunctionType) -> dict[str, Any]:
+    """The annotations of the parameters, as values."""
+    hints = function.__annotations__.items()
+    return {name: _evaluated(hint, function) for name, hint in hints if name != "return"}
+
+
+def declared_arrays(hints: dict[str, Any]) -> dict[str, ArrayOf]:
+    """Parameters that are declared as arrays."""
+    arrays = {name: array_hint(hint) for name, hint in hints.items()}
+    return {name: array for name, array in arrays.items() if array is not None}
+
+
+def declared(hints: dict[str, Any]) -> Apply | None:
     """What the annotations ask of the arguments; None if they ask for nothing."""
-    found = {}
-    for name, hint in function.__annotations__.items():
-        array = array_hint(_evaluated(hint, function))
-        if array is not None and name != "return":
-            found[name] = array
+    found = declared_arrays(hints)
     if not found:
         return None
 

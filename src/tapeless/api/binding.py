@@ -17,6 +17,8 @@ class Binder:
         self.names = tuple(self.signature.parameters)
         kinds = [p.kind for p in self.signature.parameters.values()]
         self.is_plain = all(k in POSITIONAL for k in kinds)
+        self.is_positional = inspect.Parameter.VAR_POSITIONAL not in kinds
+        self.takes_out = "out" in self.names or inspect.Parameter.VAR_KEYWORD in kinds
         self.name = function.__name__
 
     def __call__(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:

@@ -126,6 +126,7 @@ def plan(p: Plan) -> dict[str, Any]:
         "written": [path(w) for w in p.written],
         "not_one": [[path(n.path), n.axis] for n in p.not_one],
         "fixed": [[path(f.path), f.axis, f.size] for f in p.fixed],
+        "long": p.long,
     }
 
 
@@ -140,6 +141,7 @@ def read_plan(p: dict[str, Any], guards: tuple[Guard, ...], f: types.FunctionTyp
         guards,
         tuple(NotOne(read_path(n), axis) for n, axis in p["not_one"]),
         tuple(Fixed(read_path(n), axis, size) for n, axis, size in p["fixed"]),
+        p["long"],
     )
 
 

@@ -14,7 +14,8 @@ import numpy as np
 from tapeless.api.jit import Jitted, jit
 from tapeless.api.paths import describe, function_of, reader
 from tapeless.api.plan import Plan
-from tapeless.api.program import Program
+from tapeless.api.program import Layouts, Program
+from tapeless.api.settings import Settings
 from tapeless.errors import TapelessError
 from tapeless.frontend.array_protocols import as_array
 from tapeless.frontend.signature import (
@@ -37,18 +38,26 @@ class Look:
     plan: Plan
     traced: Fun
     optimised: Fun
+    settings: Settings
 
     def read(self, path: Path) -> Any:
         return reader(path)(self.function, self.arguments)
 
     @property
+    def program(self) -> Program:
+        return Program(self.plan, no_kernel, frozenset())
+
+    @property
     def values(self) -> list[Any]:
         """What this call passes for the program's parameters."""
-        program = Program(self.plan, no_kernel, frozenset())
-        return [read(self.function, self.arguments) for read in program.inputs]
+        return [read(self.function, self.arguments) for read in self.program.inputs]
+
+    @property
+    def layouts(self) -> tuple[str, ...]:
+        return self.program.layouts(self.function, self.arguments)
 
 
-def no_kernel(layouts: tuple[str, ...]) -> Any:
+def no_kernel(layouts: Layouts, f: Any, a: dict[str, Any]) -> Any:
     raise AssertionError("a program to look at is not run")
 
 
@@ -61,7 +70,7 @@ def look(g: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Look:
         plan, traced = compiled.store.core(compiled.python, arguments, signature)
     except TapelessError as error:
         raise error.with_traceback(None) from None
-    return Look(compiled.python, arguments, plan, traced.fun, optimise(traced.fun))
+    return Look(compiled.python, arguments, plan, traced.fun, optimise(traced.fun), compiled.settings)
 
 
 def _compiled(g: Any) -> tuple[Jitted, tuple[Any, ...]]:

@@ -9,19 +9,24 @@ import weakref
 from collections.abc import Callable, Iterable
 from typing import Any, overload
 
-from tapeless.api.annotations import declared
+from tapeless.api.annotations import declared, declared_arrays, hints_of
 from tapeless.api.binding import Binder
+from tapeless.api.fast import fast_plan
 from tapeless.api.plan import any_sizes
-from tapeless.api.settings import Settings, is_disabled
+from tapeless.api.program import Layouts, Program
+from tapeless.api.results import into
+from tapeless.api.settings import Settings, is_disabled, on_switch
 from tapeless.api.store import Compilation, Store
 from tapeless.core.names import Loc
 from tapeless.errors import ArgumentError, TapelessError
 from tapeless.frontend.argtypes import arg_type, plain, static_arg
-from tapeless.frontend.signature import Signature
+from tapeless.frontend.signature import ArgType, Signature
+from tapeless.runtime.fastcall import FastEntry
 
 _STORES: dict[tuple[types.CodeType, Settings], Store] = {}
 _LIVE: weakref.WeakSet[Jitted] = weakref.WeakSet()
 _LOCK = threading.Lock()
+MAX_ENTRIES = 16  # signatures of one function that the fast entry knows
 
 
 def store_of(code: types.CodeType, settings: Settings) -> Store:
@@ -30,8 +35,18 @@ def store_of(code: types.CodeType, settings: Settings) -> Store:
         return _STORES.setdefault((code, settings), Store(settings))
 
 
+def _switch_all(disabled: bool) -> None:
+    for jitted in list(_LIVE):
+        jitted.switch(disabled)
+
+
+on_switch(_switch_all)
+
+
 class Jitted:
-    """A compiled function. `python` is the function itself, `compilations` what was compiled."""
+    """A compiled function. `python` is the function itself, `compilations` what was compiled.
+
+    `f(*args, out=array)` puts the result into an array of the caller."""
 
     __name__: str
     __qualname__: str
@@ -44,8 +59,12 @@ class Jitted:
         unknown = set(settings.static_argnames) - set(self.bind.names)
         if unknown:
             raise ValueError(f"jit: {function.__name__} has no parameter {sorted(unknown)[0]!r}")
-        self.declared = declared(function)
+        self.hints = hints_of(function)
+        self.declared = declared(self.hints)
+        self.declared_arrays = declared_arrays(self.hints)
         self.store = store_of(function.__code__, settings)
+        self.entry: FastEntry | None = None
+        self.entered: set[tuple[int, Layouts, int]] = set()
         _LIVE.add(self)
 
     @property
@@ -54,26 +73,66 @@ class Jitted:
         return tuple(self.store.compilations)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """A call that the fast entry does not know, or not yet."""
+        if "out" in kwargs and not self.bind.takes_out:
+            return into(kwargs.pop("out"), self(*args, **kwargs), self.__name__)
         if is_disabled():
             return self.python(*args, **kwargs)
         arguments = self.bind(args, kwargs)
         try:
-            program = self.store.find(self.python, arguments, self.signature(arguments))
-            return program(self.python, arguments)
+            signature = self.signature(arguments)
+            program = self.store.find(self.python, arguments, signature)
+            result = program(self.python, arguments)
         except TapelessError as error:
             raise error.with_traceback(None) from None
+        if self.bind.is_positional and not kwargs:
+            self._enter(program, arguments, signature, len(args))
+        return result
+
+    def _enter(
+        self, program: Program, arguments: dict[str, Any], signature: Signature, count: int
+    ) -> None:
+        """Let further calls like this one go by the fast entry."""
+        layouts = program.layouts(self.python, arguments)
+        key = (id(program), layouts, count)
+        if key in self.entered or len(self.entered) >= MAX_ENTRIES:
+            return
+        self.entered.add(key)
+        kernel = program.kernels.get(layouts)
+        if kernel is None:
+            return
+        plan = fast_plan(
+            program.plan, kernel.type, self.python, signature, count, self.declared_arrays
+        )
+        with self.store.lock:
+            if plan is not None and self.entry is None:
+                self.entry = FastEntry(self._fallback)
+            if plan is not None and self.entry is not None and self.entry.add(kernel, plan):
+                self.switch(is_disabled())
+
+    def _fallback(self, *args: Any, **kwargs: Any) -> Any:
+        return Jitted.__call__(self, *args, **kwargs)
+
+    def switch(self, disabled: bool) -> None:
+        """Calls of this object go to the fast entry: the class is this object's own."""
+        cls = type(self)
+        if self.entry is not None and not disabled:
+            cls.__call__ = self.entry.callable  # type: ignore[method-assign]  # the purpose
+        elif "__call__" in vars(cls):
+            del cls.__call__
 
     def signature(self, arguments: dict[str, Any]) -> Signature:
         """The types of the arguments, with the declared sizes."""
         fixed = self.settings.static_argnames
-        try:
-            types = {
-                name: static_arg(value) if name in fixed else arg_type(value, any_sizes)
-                for name, value in arguments.items()
-            }
-        except ArgumentError as error:
-            error.loc = error.loc or self.loc
-            raise
+        types: dict[str, ArgType] = {}
+        for name, value in arguments.items():
+            try:
+                is_static = name in fixed
+                types[name] = static_arg(value) if is_static else arg_type(value, any_sizes)
+            except ArgumentError as error:
+                error.message = f"'{name}': {error.message}"
+                error.loc = self.loc
+                raise
         if self.declared:
             types = self.declared(types, arguments, self.loc)
         return tuple(types.items())

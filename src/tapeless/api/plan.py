@@ -7,11 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from tapeless.core.names import Loc
+from tapeless.core.names import Atom, Const, Loc
 from tapeless.frontend.argtypes import captured_type
 from tapeless.frontend.signature import (
     ArgType, ArrayArg, Guard, Input, NotOne, Out, Path, Root, Signature, Traced, TreeArg,
 )  # fmt: skip
+from tapeless.ir.syntax import Body, Call, Each, Fold, For, Fun, Loop, Scan, Sort
+from tapeless.ir.walk import bodies_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +27,8 @@ class Fixed:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """`ranks`: per input the rank of its Core array, or None for a scalar."""
+    """`ranks`: per input the rank of its Core array, or None for a scalar. `long`: a call may take
+    long even if all arrays are small."""
 
     name: str
     loc: Loc
@@ -36,14 +39,46 @@ class Plan:
     guards: tuple[Guard, ...]
     not_one: tuple[NotOne, ...]
     fixed: tuple[Fixed, ...]
+    long: bool
 
 
 def plan_of(traced: Traced, fixed: tuple[Fixed, ...], loc: Loc) -> Plan:
     ranks = tuple(len(p.shape) if p.is_array else None for p in traced.fun.params)
     return Plan(
         traced.fun.name, loc, traced.inputs, ranks, traced.output, traced.written, traced.guards,
-        traced.not_one, fixed,
+        traced.not_one, fixed, may_take_long(traced.fun),
     )  # fmt: skip
+
+
+SHORT_LOOP = 1000
+DEEP = 3  # loops over small arrays, nested so deep, may take long together
+
+
+def may_take_long(fun: Fun) -> bool:
+    """Whether a loop's passes are bounded by anything but sizes of arrays and small numbers."""
+    sizes = {s for p in fun.params for s in p.shape}
+
+    def visit(body: Body, depth: int) -> bool:
+        for stm in body.stms:
+            match stm.exp:
+                case Loop(For(_, size)) | Fold(_, size) | Scan(_, size):
+                    counts: tuple[Atom, ...] = (size,)
+                case Each(_, counts):
+                    pass
+                case Loop():
+                    return True
+                case Call() | Sort():
+                    return True
+                case _:
+                    counts = ()
+            if not all(c in sizes or isinstance(c, Const) and c.value < SHORT_LOOP for c in counts):
+                return True
+            inside = depth + len(counts)
+            if inside >= DEEP or any(visit(b, inside) for b in bodies_of(stm.exp)):
+                return True
+        return False
+
+    return visit(fun.body, 0)
 
 
 # Sizes as a part of types -----------------------------------------------------------------------

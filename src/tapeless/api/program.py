@@ -16,8 +16,9 @@ from tapeless.api.plan import Expectation, Plan
 from tapeless.api.results import rebuilder
 from tapeless.frontend.array_protocols import as_array
 from tapeless.frontend.signature import Guard, Input, Path
+from tapeless.runtime.fastcall import flat
+from tapeless.runtime.kernel import Kernel
 
-Kernel: TypeAlias = Callable[..., Sequence[Any]]
 Layouts: TypeAlias = tuple[str, ...]
 MakeKernel: TypeAlias = Callable[[Layouts, Any, dict[str, Any]], Kernel]
 MAX_LAYOUTS = 4  # kernels by layout before one that takes any strides
@@ -32,6 +33,7 @@ class Program:
         self.dynamic = dynamic
         self.make = make
         self.kernels: dict[Layouts, Kernel] = {}
+        self.calls: dict[Layouts, Callable[..., Sequence[Any]]] = {}
         self.guards = [(reader(g.path), Expectation(g, dynamic)) for g in plan.guards]
         self.not_one = [(reader(g.path), g.axis) for g in plan.not_one]
         self.fixed = [(reader(g.path), g.axis, g.size) for g in plan.fixed]
@@ -74,8 +76,11 @@ class Program:
         return self.run(f, a, [read(f, a) for read in self.inputs])
 
     def run(self, f: Any, a: dict[str, Any], values: list[Any]) -> Any:
-        kernel = self.kernel(self.layouts(f, a), f, a)
-        return self.rebuild(iter(kernel(*values)), f, a)
+        layouts = self.layouts(f, a)
+        call = self.calls.get(layouts)
+        if call is None:
+            call = self.calls[layouts] = flat(self.kernel(layouts, f, a))
+        return self.rebuild(iter(call(*values)), f, a)
 
     def layouts(self, f: Any, a: dict[str, Any]) -> Layouts:
         return tuple([layout_of(read(f, a)) for read in self.arrays])

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any, TypeAlias
 
+import numpy as np
+
 from tapeless.api.arrays import as_complex
 from tapeless.api.paths import reader
 from tapeless.frontend.signature import ArgOut, ArrayOut, NumberOut, Out, StaticOut, TreeOut
@@ -68,3 +70,18 @@ def container(kind: str, cls: type, keys: tuple[Any, ...]) -> Callable[[list[Any
 
 
 __all__ = ["Rebuild", "container", "rebuilder"]
+
+
+def into(out: Any, result: Any, name: str) -> Any:
+    """`out`, holding `result`, which must be an array of its shape and type."""
+    if not isinstance(out, np.ndarray) or not isinstance(result, np.ndarray):
+        what = out if isinstance(result, np.ndarray) else result
+        raise TypeError(
+            f"{name}: out= is for one array as result, not for {type(what).__name__}"
+        )
+    if out.shape != result.shape:
+        raise ValueError(f"{name}: out has shape {out.shape}, the result {result.shape}")
+    if out.dtype != result.dtype:
+        raise TypeError(f"{name}: out holds {out.dtype}, the result is {result.dtype}")
+    out[...] = result
+    return out

@@ -1,0 +1,215 @@
+"""What the compiler made of a function: every stage as text, every decision at its source line."""
+
+from __future__ import annotations
+
+import html
+import linecache
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from tapeless.api.inspection import Look, look
+from tapeless.api.kernels import choices
+from tapeless.core.names import Atom, Const, Loc, Var
+from tapeless.ir.print import show as show_core
+from tapeless.ir.syntax import (
+    Acc, Alloc, Append, Body, Call, Check, Each, Fold, For, Fun, Index, Let, Loop, Monoid,
+    Put, Scan, Sort, Update,
+)  # fmt: skip
+from tapeless.ir.walk import bodies_of
+from tapeless.loop.print import show as show_loops
+from tapeless.loop.syntax import SEQ, SIMD, THREADS
+from tapeless.lower.desugar import desugar
+from tapeless.lower.kernel import lower
+from tapeless.lower.own import own
+from tapeless.lower.plan import Plans
+from tapeless.lower.schedule import schedule
+from tapeless.pipeline import llvm
+from tapeless.unparse.statements import is_copy
+
+KINDS = {SEQ: "in order", SIMD: "in lanes", THREADS: "on threads"}
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """One decision and the place in the user's source that it is about."""
+
+    loc: Loc | None
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """`print` shows the decisions; `stages` has the program at every stage, by name."""
+
+    name: str
+    notes: tuple[Note, ...]
+    stages: dict[str, str]
+
+    def lines(self) -> Iterator[tuple[str, str, list[str]]]:
+        """(place, source line, decisions about it) in the order of the file."""
+        by_line: dict[tuple[str, int], list[str]] = {}
+        for note in self.notes:
+            place = (note.loc.file, note.loc.line) if note.loc else ("", 0)
+            known = by_line.setdefault(place, [])
+            if note.text not in known:
+                known.append(note.text)
+        for (file, line), texts in sorted(by_line.items()):
+            yield f"{line}" if line else "", linecache.getline(file, line).strip(), texts
+
+    def __str__(self) -> str:
+        out = [f"{self.name}: what the compiler decided, by source line"]
+        for place, text, notes in self.lines():
+            out.append(f"{place:>5}  {text}")
+            out += [f"       · {note}" for note in notes]
+        if not self.notes:
+            out.append("       nothing but scalar arithmetic")
+        out.append(f"stages: {', '.join(self.stages)} (explain(…).stages[name])")
+        return "\n".join(out)
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        rows = []
+        for place, text, notes in self.lines():
+            items = "".join(f"<li>{html.escape(n)}</li>" for n in notes)
+            rows.append(
+                f"<tr><td>{place}</td><td style='text-align:left'><code>{html.escape(text)}</code>"
+                f"<ul style='margin:0'>{items}</ul></td></tr>"
+            )
+        stages = "".join(
+            f"<details><summary>{html.escape(name)}</summary><pre>{html.escape(text)}</pre></details>"
+            for name, text in self.stages.items()
+        )
+        return f"<b>{html.escape(self.name)}</b><table>{''.join(rows)}</table>{stages}"
+
+
+def explain(g: Any, *args: Any, **kwargs: Any) -> Explanation:
+    """What became parallel, lanes or a library call, what is allocated or copied, which checks
+    remain: for the program that g(*args, **kwargs) runs."""
+    seen = look(g, args, kwargs)
+    return Explanation(seen.function.__qualname__, tuple(decisions(seen)), stages(seen))
+
+
+def stages(seen: Look) -> dict[str, str]:
+    settings = seen.settings
+    layouts = seen.layouts
+    proc = lower(seen.optimised, layouts, parallel=settings.parallel)
+    return {
+        "core": show_core(seen.traced),
+        "optimised": show_core(seen.optimised),
+        "loops": show_loops(proc),
+        "llvm": llvm(proc, choices(settings)),
+    }
+
+
+def decisions(seen: Look) -> Iterator[Note]:
+    fun = own(desugar(seen.optimised)).fun
+    return Decisions(fun, schedule(fun, parallel=seen.settings.parallel)).of(fun.body, 0)
+
+
+class Decisions:
+    """A walk over the program as it is lowered."""
+
+    def __init__(self, fun: Fun, plans: Plans) -> None:
+        self.plans = plans
+        self.params = {p for p in fun.params if p.is_array}
+
+    def of(self, body: Body, depth: int) -> Iterator[Note]:
+        for stm in body.stms:
+            for text in self.statement(stm, depth):
+                yield Note(stm.loc, text)
+            inside = depth + isinstance(stm.exp, Each | Fold | Scan | Loop)
+            for inner in bodies_of(stm.exp):
+                yield from self.of(inner, inside)
+
+    def statement(self, stm: Let, depth: int) -> Iterator[str]:
+        exp = stm.exp
+        match exp:
+            case Each() if is_copy(exp):
+                yield f"copies {stm.outs[0].hint} ({memory(stm.outs[0])}): it is needed again later"
+            case Each(_, sizes, accs, _):
+                yield f"parallel over {box(sizes)}: {self.plan(exp)}"
+                yield from (accumulator(a) for a in accs)
+                yield from self.arrays(stm, depth)
+            case Fold(_, size, _, _) | Scan(_, size, _, _):
+                word = "reduction" if isinstance(exp, Fold) else "scan"
+                yield f"{word} over {box((size,))} by an operator of its own: {self.plan(exp)}"
+                yield from self.arrays(stm, depth)
+            case Loop(form, params):
+                turns = f"{name(form.size)} passes" if isinstance(form, For) else "until its end"
+                carried = ", ".join(p.hint for p in params) or "nothing"
+                yield f"sequential, {turns}; carries {carried}"
+            case Alloc(kind):
+                yield f"allocates {stm.outs[0].hint} ({memory(stm.outs[0])}), {kind}"
+            case Append(array):
+                yield f"appends to {array.hint}, which grows in place"
+            case Sort(array):
+                yield f"sorts {array.hint} (stable merge sort)"
+            case Call(callee):
+                yield f"calls {callee}"
+            case Check(_, error, message):
+                yield f"checked: {error}{f' ({message})' if message else ''}"
+            case Index(array, _, modes) | Update(array, _, _, modes):
+                yield from index_check(array, modes)
+            case Put(targets, _, _, modes):
+                yield from index_check(targets[0], modes)
+
+    def plan(self, nest: Each | Fold | Scan) -> str:
+        names = [v.hint for v in nest.vars] if isinstance(nest, Each) else [nest.var.hint]
+        if isinstance(nest, Fold):
+            return f"{names[0]} in order"
+        parts = []
+        for level in self.plans.of(nest).levels:
+            text = f"{names[level.dim]} {KINDS[level.kind]}"
+            if level.blocks:
+                text = f"blocks of {text}"
+            if level.rows > 1:
+                text += f", {level.rows} at a time"
+            parts.append(text)
+        return "; ".join(parts) or "a single pass"
+
+    @staticmethod
+    def arrays(stm: Let, depth: int) -> Iterator[str]:
+        """New arrays among the results."""
+        if isinstance(stm.exp, Each):
+            made = stm.outs[: len(stm.exp.body.results)]
+        else:
+            made = stm.outs
+        for out in made:
+            if out.is_array:
+                where = " in every pass" if depth else ""
+                yield f"makes {out.hint} ({memory(out)}){where}"
+
+
+def accumulator(acc: Acc) -> str:
+    names = ", ".join(v.hint for v in acc.vars)
+    if acc.op == "=":
+        return f"writes {names} in place, each element at most once"
+    op = "an operator of its own" if isinstance(acc.op, Monoid) else acc.op
+    where = "elements of an array" if acc.vars[0].is_array else "a register"
+    return f"accumulates {names} by {op}, in {where}"
+
+
+def index_check(array: Var, modes: str) -> Iterator[str]:
+    for axis, mode in enumerate(modes):
+        if mode in "cw":
+            kind = "index" if mode == "c" else "index, which may be negative,"
+            yield f"checked: {kind} of axis {axis} of {array.hint}"
+        elif mode == "i":
+            yield f"ignored where outside: axis {axis} of {array.hint}"
+
+
+def name(atom: Atom) -> str:
+    return str(atom.value) if isinstance(atom, Const) else atom.hint
+
+
+def box(sizes: tuple[Atom, ...]) -> str:
+    return " × ".join(map(name, sizes)) or "one point"
+
+
+def memory(var: Var) -> str:
+    """Bytes of an array, in terms of its sizes."""
+    sizes = [str(s) if isinstance(s, int) else s.hint for s in var.shape]
+    return " · ".join([str(var.dtype.bytes), *sizes]) + " bytes"
+

@@ -106,7 +106,7 @@ def found(target: str) -> tuple[Any, dict[str, Any]]:
 def evaluated(text: str, names: dict[str, Any]) -> Any:
     try:
         return eval(compile(ast.parse(text, mode="eval"), "ARG", "eval"), names)
-    except Exception as error:
+    except Exception as error:  # noqa: BLE001  # whatever the user's expression raises
         raise UsageError(f"the argument {text!r}: {type(error).__name__}: {error}") from None
 
 
@@ -152,15 +152,19 @@ def doctor() -> int:
     here = host()
     openmp = threads.openmp_library()
     info = cache.info()
+    versions = {
+        "numpy": np.__version__,
+        "scipy": scipy.__version__,
+        "llvmlite": llvmlite.__version__,
+    }
+    serial = "1: no OpenMP runtime found (install libgomp, or name one in TAPELESS_OPENMP)"
     lines = {
         "python": f"{platform.python_version()} on {platform.platform()}",
-        "packages": f"numpy {np.__version__}, scipy {scipy.__version__}, llvmlite {llvmlite.__version__}",
+        "packages": ", ".join(f"{name} {version}" for name, version in versions.items()),
         "processor": f"{here.cpu}, {here.vector_bits}-bit vectors ({here.registers} registers)",
-        "threads": f"{threads.get_num_threads()} through {openmp}" if openmp else (
-            "1: no OpenMP runtime found, loops run serially (install libgomp, or set TAPELESS_OPENMP)"
-        ),
-        "cache": f"{info.directory}" if info.enabled else "off, or not writable: every process compiles",
-    }  # fmt: skip
+        "threads": f"{threads.get_num_threads()} through {openmp}" if openmp else serial,
+        "cache": str(info.directory) if info.enabled else "off, or not writable",
+    }
     for name, text in lines.items():
         print(f"{name:<10} {text}")
     start = time.perf_counter()
@@ -168,7 +172,9 @@ def doctor() -> int:
     x = np.arange(1000.0)
     works = bool(compiled(x, x) == _dot(x, x))
     seconds = time.perf_counter() - start
-    print(f"{'compiler':<10} {'works' if works else 'BROKEN'}, {seconds:.2f} s for a first function")
+    print(
+        f"{'compiler':<10} {'works' if works else 'BROKEN'}, {seconds:.2f} s for a first function"
+    )
     return 0 if works else 1
 
 

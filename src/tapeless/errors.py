@@ -44,6 +44,8 @@ class ArgumentError(TapelessError, TypeError):
     """An argument of a call that the function cannot take. `loc` points at the function."""
 
     def __init__(self, message: str, loc: Loc | None = None, remedy: str = "") -> None:
+        message, _, given = message.partition("\n  Remedy: ")
+        remedy = remedy or given
         self.message = message
         self.loc = loc
         self.remedy = remedy

@@ -13,8 +13,24 @@ from tapeless.api.kernels import choices
 from tapeless.core.names import Atom, Const, Loc, Var
 from tapeless.ir.print import show as show_core
 from tapeless.ir.syntax import (
-    Acc, Alloc, Append, Body, Call, Check, Each, Fold, For, Fun, Index, Let, Loop, Monoid,
-    Put, Scan, Sort, Update,
+    Acc,
+    Alloc,
+    Append,
+    Body,
+    Call,
+    Check,
+    Each,
+    Fold,
+    For,
+    Fun,
+    Index,
+    Let,
+    Loop,
+    Monoid,
+    Put,
+    Scan,
+    Sort,
+    Update,
 )  # fmt: skip
 from tapeless.ir.walk import bodies_of
 from tapeless.loop.print import show as show_loops
@@ -212,4 +228,3 @@ def memory(var: Var) -> str:
     """Bytes of an array, in terms of its sizes."""
     sizes = [str(s) if isinstance(s, int) else s.hint for s in var.shape]
     return " · ".join([str(var.dtype.bytes), *sizes]) + " bytes"
-

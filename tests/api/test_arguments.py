@@ -79,7 +79,9 @@ def test_dtypes(dtype):
     np.testing.assert_array_equal(back, x[::-1])
 
 
-@pytest.mark.parametrize("value", [3, 3.5, True, 2 - 1j, np.float32(1.5), np.int16(-2), np.bool_(True)])
+@pytest.mark.parametrize(
+    "value", [3, 3.5, True, 2 - 1j, np.float32(1.5), np.int16(-2), np.bool_(True)]
+)
 def test_numbers(value):
     @tp.jit
     def double(v):

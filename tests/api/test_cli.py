@@ -36,7 +36,9 @@ def test_show_source(file, capsys):
     assert "def dot(x, y):" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("stage, words", [("loops", "proc"), ("llvm", "define"), ("explain", "dot")])
+@pytest.mark.parametrize(
+    "stage, words", [("loops", "proc"), ("llvm", "define"), ("explain", "dot")]
+)
 def test_show_stages(file, capsys, stage, words):
     assert main(["show", f"{file}:dot", "--stage", stage]) == 0
     assert words in capsys.readouterr().out

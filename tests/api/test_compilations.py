@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import weakref
 
 import numpy as np
 import pytest
@@ -15,8 +16,6 @@ def total(x):
     for i in range(len(x)):
         s += x[i]
     return s
-
-
 
 
 def test_sizes_do_not_matter():
@@ -144,7 +143,7 @@ def test_captured_function_that_changes():
 
     assert f(1.0) == 2.0
 
-    def inner(v):
+    def inner(v):  # noqa: F811  # rebinds the captured name
         return v * 10.0
 
     assert f(1.0) == 10.0
@@ -187,8 +186,6 @@ def test_arguments_are_not_kept_alive():
         return np.sum(o.data * x)
 
     def call():
-        import weakref
-
         owner, x = Owner(), np.ones(4)
         assert f(owner, x) == 4.0
         return weakref.ref(owner), weakref.ref(x)
@@ -200,7 +197,7 @@ def test_arguments_are_not_kept_alive():
 
 def test_declared_sizes():
     @tp.jit
-    def f(x: tp.f64["n", 3], y: tp.f64["n"]):
+    def f(x: tp.f64[n, 3], y: tp.f64[n]):
         return np.sum(x[:, 0] * y)
 
     assert f(np.ones((4, 3)), np.ones(4)) == 4.0

@@ -1,4 +1,4 @@
-"""Errors: in the user's words, with file, line and caret, at most eight lines, no inner traceback."""
+"""Errors: in the user's words, with file, line and caret, at most eight lines."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def uses_try(x):
 
 
 def undefined_name(x):
-    return x + missing_name
+    return x + missing_name  # noqa: F821
 
 
 def not_on_every_path(x):

@@ -140,7 +140,9 @@ def assert_close(got, expected):
     elif expected is None:
         assert got is None
     else:
-        np.testing.assert_allclose(got, expected, rtol=1e-6 if np.asarray(got).dtype == "f4" else 1e-12)
+        np.testing.assert_allclose(
+            got, expected, rtol=1e-6 if np.asarray(got).dtype == "f4" else 1e-12
+        )
         assert np.asarray(got).dtype == np.asarray(expected).dtype
 
 

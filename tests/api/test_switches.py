@@ -8,6 +8,7 @@ import subprocess
 import sys
 import textwrap
 import threading
+from functools import partial
 
 import numpy as np
 import pytest
@@ -35,9 +36,8 @@ def noisy(x):
 def test_disable_jit_runs_python():
     with tp.disable_jit():
         assert noisy(1.0) == 2.0
-        with tp.disable_jit(False):
-            with pytest.raises(tp.errors.CompileError):
-                noisy(1.0)
+        with tp.disable_jit(False), pytest.raises(tp.errors.CompileError):
+            noisy(1.0)
         assert noisy(2.0) == 3.0
     assert calls == [1.0, 2.0]
     with pytest.raises(tp.errors.CompileError):
@@ -51,9 +51,8 @@ def test_disable_jit_after_many_calls():
 
     for _ in range(3):
         kind(np.ones(2))
-    with tp.disable_jit():
-        with np.errstate(all="raise"), pytest.raises(FloatingPointError):
-            kind(np.array([np.inf, 5e-324]))
+    with tp.disable_jit(), np.errstate(all="raise"), pytest.raises(FloatingPointError):
+        kind(np.array([np.inf, 5e-324]))
     kind(np.array([np.inf, 5e-324]))
 
 
@@ -62,7 +61,9 @@ def run_script(text, **environment):
     path = environment.get("SCRIPT", "script.py")
     with open(path, "w") as file:
         file.write(textwrap.dedent(text))
-    done = subprocess.run([sys.executable, path], env=env, capture_output=True, text=True, timeout=120)
+    done = subprocess.run(
+        [sys.executable, path], env=env, capture_output=True, text=True, timeout=120, check=False
+    )
     assert done.returncode == 0, done.stderr
     return done.stdout
 
@@ -98,7 +99,7 @@ def test_threads():
             barrier.wait()
             for _ in range(20):
                 results[k] = work(x, 10)
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001  # reported below
             errors.append(error)
 
     threads = [threading.Thread(target=run, args=(k,)) for k in range(6)]
@@ -165,7 +166,12 @@ def test_decorator_forms():
     def f(x):
         return x + 1.0
 
-    for compiled in (tp.jit(f), tp.jit()(f), tp.jit(parallel=False, fastmath=True)(f), tp.jit(tp.jit(f))):
+    for compiled in (
+        tp.jit(f),
+        tp.jit()(f),
+        tp.jit(parallel=False, fastmath=True)(f),
+        tp.jit(tp.jit(f)),
+    ):
         assert compiled(1.0) == 2.0
         assert compiled.python is f
     with pytest.raises(TypeError, match="Python function"):
@@ -193,10 +199,8 @@ def test_recursion_through_a_compiled_function():
 
 
 def test_partial():
-    import functools
-
     @tp.jit
     def f(a, b, c=1.0):
         return a + 10.0 * b + 100.0 * c
 
-    assert tp.jit(functools.partial(f.python, 1.0, c=2.0))(3.0) == 231.0
+    assert tp.jit(partial(f.python, 1.0, c=2.0))(3.0) == 231.0

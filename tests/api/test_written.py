@@ -54,7 +54,7 @@ def test_the_argument_itself_is_returned():
 def test_read_only():
     y = np.zeros(3)
     y.flags.writeable = False
-    with pytest.raises(ReadOnlyError, match="'y'.*read-only") as caught:
+    with pytest.raises(ReadOnlyError, match=r"'y'.*read-only") as caught:
         clear(y)
     assert ".copy()" in str(caught.value)
     with pytest.raises(ReadOnlyError, match="byte order"):

@@ -37,9 +37,7 @@ def declared(hints: dict[str, Any]) -> Apply | None:
     if not found:
         return None
 
-    def apply(
-        types: dict[str, ArgType], values: dict[str, Any], loc: Loc
-    ) -> dict[str, ArgType]:
+    def apply(types: dict[str, ArgType], values: dict[str, Any], loc: Loc) -> dict[str, ArgType]:
         sizes: dict[str, tuple[int, str]] = {}
         return {
             name: _apply(found[name], type, name, values[name], sizes, loc)
@@ -56,7 +54,9 @@ def _evaluated(hint: Any, function: types.FunctionType) -> Any:
         return hint
     cells = function.__closure__ or ()
     try:
-        local = {n: c.cell_contents for n, c in zip(function.__code__.co_freevars, cells, strict=True)}
+        local = {
+            n: c.cell_contents for n, c in zip(function.__code__.co_freevars, cells, strict=True)
+        }
         return eval(hint, function.__globals__, local)
     except Exception:  # noqa: BLE001  # whatever somebody else's annotation raises
         return None

@@ -12,7 +12,7 @@ from tapeless.errors import AliasError, ReadOnlyError
 from tapeless.frontend.array_protocols import as_array
 
 ArrayLike: TypeAlias = np.ndarray[Any, np.dtype[Any]]
-REALS = {np.dtype("c8"): np.dtype("f4"), np.dtype("c16"): np.dtype("f8")}
+REALS: dict[Any, np.dtype[Any]] = {np.dtype("c8"): np.dtype("f4"), np.dtype("c16"): np.dtype("f8")}
 
 
 def layout_of(value: Any) -> str:
@@ -118,6 +118,6 @@ def overlap(a: ArrayLike, b: ArrayLike) -> bool:
     if not np.may_share_memory(a, b):
         return False
     try:
-        return np.shares_memory(a, b, max_work=1_000_000)
+        return np.shares_memory(a, b, max_work=1_000_000)  # type: ignore[arg-type]  # any int
     except np.exceptions.TooHardError:
         return True

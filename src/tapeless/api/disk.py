@@ -28,7 +28,13 @@ from tapeless.api.plan import Plan
 from tapeless.api.program import Kernel, Layouts
 from tapeless.api.settings import Settings
 from tapeless.api.stable import (
-    Unstable, classes_in, digest, nested, signature_text, type_text, value_text,
+    Unstable,
+    classes_in,
+    digest,
+    nested,
+    signature_text,
+    type_text,
+    value_text,
 )  # fmt: skip
 from tapeless.frontend.argtypes import captured_type, plain
 from tapeless.frontend.signature import Guard, Path, Signature
@@ -46,7 +52,13 @@ def versions() -> str:
     files = sorted(File(PACKAGE).rglob("*.py"))
     stamps = [f"{p.name} {p.stat().st_mtime_ns} {p.stat().st_size}" for p in files]
     ours = hashlib.sha256("\n".join(stamps).encode()).hexdigest()
-    parts = (ours, platform.python_version(), np.__version__, scipy.__version__, llvmlite.__version__)
+    parts = (
+        ours,
+        platform.python_version(),
+        np.__version__,
+        scipy.__version__,
+        llvmlite.__version__,
+    )
     return " ".join(parts)
 
 

@@ -13,7 +13,17 @@ from tapeless.api.plan import Fixed, Plan
 from tapeless.api.stable import Unstable
 from tapeless.core.names import Loc
 from tapeless.frontend.signature import (
-    ArgOut, ArrayOut, Guard, Input, NotOne, NumberOut, Out, Path, Root, StaticOut, TreeOut,
+    ArgOut,
+    ArrayOut,
+    Guard,
+    Input,
+    NotOne,
+    NumberOut,
+    Out,
+    Path,
+    Root,
+    StaticOut,
+    TreeOut,
 )  # fmt: skip
 from tapeless.runtime.abi import ArraySlot, KernelType, ScalarSlot, Site, Slot
 

@@ -14,8 +14,20 @@ from tapeless.api.paths import function_of, reader
 from tapeless.api.plan import UNCHANGING, Plan
 from tapeless.forms.elements import ArrayOf
 from tapeless.frontend.signature import (
-    ArgOut, ArgType, ArrayArg, ArrayOut, NumberArg, NumberOut, Out, Path, Root, Signature,
-    StaticArg, StaticOut, TreeArg, TreeOut,
+    ArgOut,
+    ArgType,
+    ArrayArg,
+    ArrayOut,
+    NumberArg,
+    NumberOut,
+    Out,
+    Path,
+    Root,
+    Signature,
+    StaticArg,
+    StaticOut,
+    TreeArg,
+    TreeOut,
 )  # fmt: skip
 from tapeless.runtime import fastcall as fc
 from tapeless.runtime.abi import ArraySlot, KernelType

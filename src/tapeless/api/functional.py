@@ -31,9 +31,7 @@ def functional(f: Callable[..., Any]) -> Callable[..., tuple[Any, dict[str, Any]
     def pure(*args: Any, **kwargs: Any) -> tuple[Any, dict[str, Any]]:
         arguments = compiled.bind((*owner, *args), kwargs)
         try:
-            program = compiled.store.find(
-                compiled.python, arguments, compiled.signature(arguments)
-            )
+            program = compiled.store.find(compiled.python, arguments, compiled.signature(arguments))
             for path in program.plan.written:
                 value = reader(path)(compiled.python, arguments)
                 fresh = np.array(as_array(value), order="K")

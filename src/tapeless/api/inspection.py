@@ -1,4 +1,4 @@
-"""What a function becomes for given arguments: as source, as counted cost, as a program to look at."""
+"""What a function becomes for given arguments: source, counted cost, a program to look at."""
 
 from __future__ import annotations
 
@@ -19,7 +19,14 @@ from tapeless.api.settings import Settings
 from tapeless.errors import TapelessError
 from tapeless.frontend.array_protocols import as_array
 from tapeless.frontend.signature import (
-    ArgOut, ArrayOut, Input, NumberOut, Out, Path, StaticOut, TreeOut,
+    ArgOut,
+    ArrayOut,
+    Input,
+    NumberOut,
+    Out,
+    Path,
+    StaticOut,
+    TreeOut,
 )  # fmt: skip
 from tapeless.ir.cost import Cost
 from tapeless.ir.cost import cost as counted
@@ -70,7 +77,9 @@ def look(g: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Look:
         plan, traced = compiled.store.core(compiled.python, arguments, signature)
     except TapelessError as error:
         raise error.with_traceback(None) from None
-    return Look(compiled.python, arguments, plan, traced.fun, optimise(traced.fun), compiled.settings)
+    return Look(
+        compiled.python, arguments, plan, traced.fun, optimise(traced.fun), compiled.settings
+    )
 
 
 def _compiled(g: Any) -> tuple[Jitted, tuple[Any, ...]]:

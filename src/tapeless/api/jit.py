@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import inspect
 import threading
 import types
 import weakref
@@ -202,7 +203,7 @@ def jitted(f: Any, settings: Settings) -> Any:
             return classmethod(jitted(f.__func__, settings))
         case property():
             return property(jitted(f.fget, settings), f.fset, f.fdel, f.__doc__)
-    call = getattr(type(f), "__call__", None)
+    call = inspect.getattr_static(type(f), "__call__", None)
     if isinstance(call, types.FunctionType | Jitted):
         return types.MethodType(jitted(plain(call), settings), f)
     kind = "class" if isinstance(f, type) else type(f).__name__

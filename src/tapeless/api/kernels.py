@@ -16,9 +16,7 @@ def choices(settings: Settings) -> pipeline.Choices:
     return pipeline.Choices(settings.parallel, settings.fastmath, settings.deterministic)
 
 
-def machine_code(
-    fun: Fun, layouts: Sequence[str], settings: Settings
-) -> tuple[KernelType, bytes]:
+def machine_code(fun: Fun, layouts: Sequence[str], settings: Settings) -> tuple[KernelType, bytes]:
     """An optimised program for arrays of these layouts, as an object file."""
     return pipeline.compile(fun, layouts, choices(settings))
 

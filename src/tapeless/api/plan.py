@@ -10,7 +10,17 @@ import numpy as np
 from tapeless.core.names import Atom, Const, Loc
 from tapeless.frontend.argtypes import captured_type
 from tapeless.frontend.signature import (
-    ArgType, ArrayArg, Guard, Input, NotOne, Out, Path, Root, Signature, Traced, TreeArg,
+    ArgType,
+    ArrayArg,
+    Guard,
+    Input,
+    NotOne,
+    Out,
+    Path,
+    Root,
+    Signature,
+    Traced,
+    TreeArg,
 )  # fmt: skip
 from tapeless.ir.syntax import Body, Call, Each, Fold, For, Fun, Loop, Scan, Sort
 from tapeless.ir.walk import bodies_of
@@ -71,7 +81,9 @@ def may_take_long(fun: Fun) -> bool:
                     return True
                 case _:
                     counts = ()
-            if not all(c in sizes or isinstance(c, Const) and c.value < SHORT_LOOP for c in counts):
+            if not all(
+                c in sizes or (isinstance(c, Const) and c.value < SHORT_LOOP) for c in counts
+            ):
                 return True
             inside = depth + len(counts)
             if inside >= DEEP or any(visit(b, inside) for b in bodies_of(stm.exp)):

@@ -9,7 +9,13 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from tapeless.api.arrays import (
-    ArrayLike, as_reals, check_aliases, check_written, is_ready, layout_of, ready,
+    ArrayLike,
+    as_reals,
+    check_aliases,
+    check_written,
+    is_ready,
+    layout_of,
+    ready,
 )  # fmt: skip
 from tapeless.api.paths import describe, reader
 from tapeless.api.plan import Expectation, Plan
@@ -115,9 +121,7 @@ class Program:
             array = as_array(value)
             if not is_ready(array):
                 k = next(
-                    k
-                    for k, i in enumerate(self.plan.inputs)
-                    if i.path == path and i.part == "data"
+                    k for k, i in enumerate(self.plan.inputs) if i.path == path and i.part == "data"
                 )
                 copy: ArrayLike = np.array(array, order="C")
                 values[k] = as_reals(copy)

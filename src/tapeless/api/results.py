@@ -61,7 +61,7 @@ def container(kind: str, cls: type, keys: tuple[Any, ...]) -> Callable[[list[Any
             return lambda items: dict(zip(keys, items, strict=True))
 
     def instance(items: list[Any]) -> Any:
-        made = object.__new__(cls)
+        made: Any = object.__new__(cls)
         for key, item in zip(keys, items, strict=True):
             object.__setattr__(made, str(key), item)
         return made
@@ -76,9 +76,7 @@ def into(out: Any, result: Any, name: str) -> Any:
     """`out`, holding `result`, which must be an array of its shape and type."""
     if not isinstance(out, np.ndarray) or not isinstance(result, np.ndarray):
         what = out if isinstance(result, np.ndarray) else result
-        raise TypeError(
-            f"{name}: out= is for one array as result, not for {type(what).__name__}"
-        )
+        raise TypeError(f"{name}: out= is for one array as result, not for {type(what).__name__}")
     if out.shape != result.shape:
         raise ValueError(f"{name}: out has shape {out.shape}, the result {result.shape}")
     if out.dtype != result.dtype:

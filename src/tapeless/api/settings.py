@@ -67,7 +67,7 @@ def disable_jit(disable: bool = True) -> Iterator[None]:
 
 
 def _count(change: int) -> None:
-    global _depth  # noqa: PLW0603  # how many blocks are open in this process
+    global _depth  # how many blocks are open in this process
     before, _depth = _depth, _depth + change
     if (before == 0) != (_depth == 0):
         for watcher in _WATCHERS:

@@ -8,12 +8,17 @@ import numpy as np
 
 from tapeless.core.types import from_numpy
 from tapeless.frontend.signature import (
-    ArgType, ArrayArg, NumberArg, Signature, StaticArg, TreeArg,
+    ArgType,
+    ArrayArg,
+    NumberArg,
+    Signature,
+    StaticArg,
+    TreeArg,
 )  # fmt: skip
 
 
 def show_signature(signature: Signature) -> str:
-    """`x: f64[:, 3], n: int` """
+    """`x: f64[:, 3], n: int`"""
     return ", ".join(f"{name}: {show_type(type)}" for name, type in signature)
 
 
@@ -26,7 +31,7 @@ def show_type(type: ArgType) -> str:
             return _WEAK.get(dtype.kind, str(dtype)) if weak else dtype_name(dtype)
         case StaticArg(value):
             return getattr(value, "__name__", None) or repr(value)
-        case TreeArg(kind, cls, keys, items):
+        case TreeArg(kind, cls, _, items):
             inside = ", ".join(map(show_type, items))
             return f"({inside})" if kind == "tuple" else f"{cls.__name__}({inside})"
 

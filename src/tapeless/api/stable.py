@@ -13,7 +13,12 @@ import numpy as np
 
 from tapeless.frontend.argtypes import plain
 from tapeless.frontend.signature import (
-    ArgType, ArrayArg, NumberArg, Signature, StaticArg, TreeArg,
+    ArgType,
+    ArrayArg,
+    NumberArg,
+    Signature,
+    StaticArg,
+    TreeArg,
 )  # fmt: skip
 
 
@@ -77,9 +82,10 @@ def value_text(value: Any) -> str:
         case tuple() | list():
             return f"{type(value).__name__} ({', '.join(map(value_text, value))})"
         case dict():
-            return f"dict ({', '.join(f'{value_text(k)}: {value_text(v)}' for k, v in value.items())})"
+            return f"dict {value_text(tuple(value))} {value_text(tuple(value.values()))}"
         case np.ndarray() if value.dtype != object:
-            return f"array {value.dtype.str} {value.shape} {hashlib.sha256(value.tobytes()).hexdigest()}"
+            data = hashlib.sha256(value.tobytes()).hexdigest()
+            return f"array {value.dtype.str} {value.shape} {data}"
         case (
             bool() | int() | float() | complex() | str() | bytes() | None | range() | slice()
             | types.EllipsisType() | np.generic() | np.dtype()

@@ -21,7 +21,15 @@ from tapeless.errors import CompileError
 from tapeless.frontend.argtypes import arg_type
 from tapeless.frontend.array_protocols import as_array
 from tapeless.frontend.signature import (
-    ArgType, ArrayArg, Options, Path, Root, Signature, StaticArg, Traced, TreeArg,
+    ArgType,
+    ArrayArg,
+    Options,
+    Path,
+    Root,
+    Signature,
+    StaticArg,
+    Traced,
+    TreeArg,
 )  # fmt: skip
 from tapeless.frontend.trace import trace
 from tapeless.pipeline import optimise

@@ -21,7 +21,9 @@ Arguments = tuple[Any, ...]
 def stations() -> list[tuple[Callable[..., Any], Arguments, Arguments]]:
     """Programs, with arguments for machine code and smaller ones for the Python interpreter."""
     rng = np.random.default_rng(1)
-    market = tuple(rng.uniform(low, high, 1_000_000) for low, high in ((50, 150), (50, 150), (0.1, 2)))
+    market = tuple(
+        rng.uniform(low, high, 1_000_000) for low, high in ((50, 150), (50, 150), (0.1, 2))
+    )
     words = rng.integers(0, 4, (2, 3000))
     bodies = rng.standard_normal((1000, 3))
     return [
@@ -36,7 +38,8 @@ def stations() -> list[tuple[Callable[..., Any], Arguments, Arguments]]:
 def main() -> int:
     """Run the tour; returns the exit status."""
     start = time.perf_counter()
-    print(f"tapeless: ordinary Python functions as machine code, {threads.get_num_threads()} thread(s)\n")
+    count = threads.get_num_threads()
+    print(f"tapeless: ordinary Python functions as machine code, {count} thread(s)\n")
     print(f"{'function':<15} {'compile':>9} {'compiled':>11} {'Python/NumPy':>13} {'faster':>8}")
     agree = True
     for function, large, small in stations():

@@ -41,7 +41,7 @@ class ArrayOf:
 
     def __post_init__(self) -> None:
         for size in self.sizes:
-            if not isinstance(size, int | str | None) or isinstance(size, bool):
+            if isinstance(size, bool) or not (size is None or isinstance(size, int | str)):
                 raise TypeError(f"a size is a number, a name or None, not {size!r}")
 
     def __repr__(self) -> str:

@@ -58,7 +58,8 @@ def unparse(fun: Fun, header: Header) -> str:
     if returned is not None:
         writer.emit(ast.Return(returned))
     lines = writer.lines[0] or [ast.Pass()]
-    function = ast.FunctionDef(writer.fresh(fun.name), header.arguments, lines, [], type_params=[])
+    function = ast.FunctionDef(writer.fresh(fun.name), header.arguments, lines, [])
+    function.type_params = []  # type: ignore[attr-defined]  # wanted since 3.12
     return _with_imports(ast.fix_missing_locations(function))
 
 

@@ -66,7 +66,7 @@ class Scope:
 
     def at(self, array: Var, at: Sequence[Atom], modes: str) -> list[ast.expr]:
         """Indices; where a negative one must be refused, it is sent past the end."""
-        out = []
+        out: list[ast.expr] = []
         for k, (i, mode) in enumerate(zip(at, modes, strict=True)):
             if mode == "c" and isinstance(i, Var):
                 shown = self.settled(i)
@@ -99,11 +99,12 @@ class Scope:
         """target = value, or target += … where value is target + …"""
         if isinstance(value, ast.Name) and value.id == target:
             return
-        if isinstance(value, ast.BinOp) and isinstance(value.left, ast.Name):
-            if value.left.id == target:
-                self.emit(ast.AugAssign(name(target), value.op, value.right))  # type: ignore[arg-type]
-                return
-        self.emit(ast.Assign([name(target)], value))
+        goal = ast.Name(target)
+        match value:
+            case ast.BinOp(ast.Name(left), op, right) if left == target:
+                self.emit(ast.AugAssign(goal, op, right))
+            case _:
+                self.emit(ast.Assign([goal], value))
 
     def assign_all(self, targets: Sequence[str], values: Sequence[ast.expr]) -> None:
         """All targets at once, so that the values are those of before."""
@@ -143,10 +144,10 @@ class Scope:
         """A Prim or an Index as an expression, and whether it reads memory."""
         match exp:
             case Prim(op, args):
-                reads = any(self.waiting[a][1] for a in args if isinstance(a, Var) and a in self.waiting)
+                reads = any(
+                    self.waiting[a][1] for a in args if isinstance(a, Var) and a in self.waiting
+                )
                 return prim(op, self.atoms(args), [a.dtype for a in args]), reads
             case Index(array, at, modes):
                 return self.element(array, at, modes), True
         raise AssertionError("not a flat expression")
-
-

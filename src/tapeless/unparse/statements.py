@@ -9,12 +9,40 @@ from typing import assert_never
 from tapeless.core.names import Atom, Const, Var
 from tapeless.core.types import Array, DType
 from tapeless.ir.syntax import (
-    Acc, Alloc, Append, Body, Call, Check, Each, Fold, For, If, Index, Iverson, Let, Loop, Monoid,
-    Prim, Put, Reverse, Scan, Sort, Update, View,
+    Acc,
+    Alloc,
+    Append,
+    Body,
+    Call,
+    Check,
+    Each,
+    Fold,
+    For,
+    If,
+    Index,
+    Iverson,
+    Let,
+    Loop,
+    Monoid,
+    Prim,
+    Put,
+    Reverse,
+    Scan,
+    Sort,
+    Update,
+    View,
 )  # fmt: skip
 from tapeless.ir.walk import atoms_of
 from tapeless.unparse.expressions import (
-    binary, call, constant, items, name, number, numpy_name, subscript, text,
+    binary,
+    call,
+    constant,
+    items,
+    name,
+    number,
+    numpy_name,
+    subscript,
+    text,
 )  # fmt: skip
 from tapeless.unparse.scope import Scope
 
@@ -40,11 +68,7 @@ class Statements(Scope):
     def let(self, stm: Let, body: Body) -> None:
         exp = stm.exp
         if isinstance(exp, Prim | Index):
-            value = self.value(exp)
-            if self.may_wait(stm, body):
-                self.waiting[stm.outs[0]] = value
-            else:
-                self.assign(self.name(stm.outs[0]), value[0])
+            self.flat(stm, exp, body)
             return
         self.settle(reads_only=True, kept=atoms_of(exp))
         match exp:
@@ -76,14 +100,19 @@ class Statements(Scope):
             case Sort(array, at):
                 row = subscript(name(self.name(array)), self.atoms(at)) if at else None
                 keys = row or name(self.name(array))
-                value = call("np.argsort", keys, kind=ast.Constant("stable"))
-                self.assign(self.name(stm.outs[0]), value)
+                order = call("np.argsort", keys, kind=ast.Constant("stable"))
+                self.assign(self.name(stm.outs[0]), order)
             case Call(callee, args):
                 self.call(stm, callee, args)
-            case Prim() | Index():
-                raise AssertionError("handled above")
             case _:
                 assert_never(exp)
+
+    def flat(self, stm: Let, exp: Prim | Index, body: Body) -> None:
+        value = self.value(exp)
+        if self.may_wait(stm, body):
+            self.waiting[stm.outs[0]] = value
+        else:
+            self.assign(self.name(stm.outs[0]), value[0])
 
     # memory
     def new(self, kind: str, dtype: DType, shape: Sequence[Atom]) -> ast.expr:
@@ -258,8 +287,8 @@ class Statements(Scope):
         for line in inside:
             self.emit(line)
         finals = [v for a in exp.accs for v in a.vars]
-        for out, var in zip(stm.outs[count:], finals, strict=True):
-            self.share(out, var)
+        for out, final in zip(stm.outs[count:], finals, strict=True):
+            self.share(out, final)
 
     accs: dict[Var, Acc] = {}  # noqa: RUF012  # replaced, never changed
 
@@ -327,9 +356,15 @@ class Statements(Scope):
             if not dims:
                 at.append(first)
                 continue
-            (_, size, step), = dims
-            length = binary(ast.Mult, self.atom(size), number(step)) if step != 1 else self.atom(size)
-            at.append(ast.Slice(first, binary(ast.Add, first, length), number(step) if step != 1 else None))
+            ((_, size, step),) = dims
+            length = (
+                binary(ast.Mult, self.atom(size), number(step)) if step != 1 else self.atom(size)
+            )
+            at.append(
+                ast.Slice(
+                    first, binary(ast.Add, first, length), number(step) if step != 1 else None
+                )
+            )
         sliced = subscript(name(self.name(view.array)), at)
         order = [d[0] for d in view.dims]
         if order != sorted(order):
@@ -348,5 +383,3 @@ def is_copy(exp: Each) -> bool:
             sizes = tuple(Scope.size(array, k) for k in range(len(array.shape)))
             return at == exp.vars and sizes == exp.sizes and exp.body.results == stm.outs
     return False
-
-

@@ -25,7 +25,7 @@ from tapeless.api import encode
 from tapeless.api.kernels import kernel
 from tapeless.api.paths import reader
 from tapeless.api.plan import Plan
-from tapeless.api.program import Kernel, Layouts
+from tapeless.api.program import Layouts
 from tapeless.api.settings import Settings
 from tapeless.api.stable import (
     Unstable,
@@ -40,6 +40,7 @@ from tapeless.frontend.argtypes import captured_type, plain
 from tapeless.frontend.signature import Guard, Path, Signature
 from tapeless.runtime import cache
 from tapeless.runtime.abi import KernelType
+from tapeless.runtime.kernel import Kernel
 from tapeless.runtime.machine import host
 
 PACKAGE = str(File(__file__).parents[1])

@@ -29,7 +29,7 @@ from tapeless.frontend.signature import (
     TreeArg,
     TreeOut,
 )  # fmt: skip
-from tapeless.runtime import fastcall as fc
+from tapeless.runtime import plan as fc
 from tapeless.runtime.abi import ArraySlot, KernelType
 
 PYTHON = {"f": float, "i": int, "b": bool, "c": complex}
@@ -131,7 +131,7 @@ class _Planner:
     def _captured(self, path: Path, arg: fc.ArgumentIn) -> None:
         *before, last = path.steps or (None,)
         if last is not None:
-            owner = Path(path.root, tuple(before))  # type: ignore[arg-type]  # steps, all of them
+            owner = Path(path.root, tuple(before))
             module = self._constant(owner)
             if last[0] != "attr" or not isinstance(module, types.ModuleType):
                 raise TooComplicated

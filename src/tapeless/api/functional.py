@@ -22,7 +22,7 @@ def functional(f: Callable[..., Any]) -> Callable[..., tuple[Any, dict[str, Any]
 
     `result, written = functional(f)(*args)`: the caller's arrays keep their contents; `written`
     maps the name of each parameter that `f` writes to what it would hold afterwards."""
-    compiled = f if isinstance(f, Jitted) else jit(f)
+    compiled: Any = f if isinstance(f, Jitted) else jit(f)
     owner: tuple[Any, ...] = ()
     if isinstance(compiled, types.MethodType):
         compiled, owner = compiled.__func__, (compiled.__self__,)

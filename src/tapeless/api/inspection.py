@@ -205,7 +205,7 @@ def _shown(out: Out, values: Iterator[ast.expr]) -> ast.expr:
         case "list":
             return ast.List(items)
         case "dict":
-            return ast.Dict([ast.Constant(k) for k in keys], items)
+            return ast.Dict([ast.parse(repr(k), mode="eval").body for k in keys], items)
     fields = [ast.keyword(str(k), v) for k, v in zip(keys, items, strict=True)]
     return ast.Call(ast.Name(cls.__name__), [], fields)
 

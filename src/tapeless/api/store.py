@@ -13,7 +13,7 @@ from tapeless.api.disk import Disk
 from tapeless.api.kernels import kernel, machine_code
 from tapeless.api.paths import describe, reader
 from tapeless.api.plan import Fixed, Plan, any_sizes, plan_of, tree_steps, with_sizes
-from tapeless.api.program import Kernel, Layouts, MakeKernel, Program
+from tapeless.api.program import Layouts, MakeKernel, Program
 from tapeless.api.settings import LOG, Settings
 from tapeless.api.show import show_signature
 from tapeless.core.names import Loc
@@ -33,6 +33,7 @@ from tapeless.frontend.signature import (
 )  # fmt: skip
 from tapeless.frontend.trace import trace
 from tapeless.pipeline import optimise
+from tapeless.runtime.kernel import Kernel
 
 Sizes = dict[tuple[Path, int], int]
 MAX_ATTEMPTS = 16
@@ -70,10 +71,11 @@ class Store:
                 if program.fits(f, a):
                     return program
             why, dynamic = self._reason(f, a, known)
-            program = self._stored(f, a, signature, why)
-            program = program or self._compiled(f, a, signature, dynamic, why)
-            known.insert(0, program)
-            return program
+            made = self._stored(f, a, signature, why)
+            if made is None:
+                made = self._compiled(f, a, signature, dynamic, why)
+            known.insert(0, made)
+            return made
 
     def _reason(
         self, f: types.FunctionType, a: dict[str, Any], known: list[Program]

@@ -70,7 +70,8 @@ def with_leaf(tree: Any, steps: tuple[tuple[str, Hashable], ...], leaf: Any) -> 
     changed = with_leaf(tree[key], tuple(rest), leaf)
     if isinstance(tree, tuple):
         items = [*tree]
-        items[key] = changed  # type: ignore[index]  # positions of tuples are ints
+        assert isinstance(key, int)
+        items[key] = changed
         return tuple.__new__(type(tree), items)
     made = copy.copy(tree)
     made[key] = changed

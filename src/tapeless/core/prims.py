@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import scipy.special as special
 
+from tapeless.core.lazy import Lazy
 from tapeless.core.types import DTYPES, DType, bool_, dtype_named, i32, i64, u32, u64
 
 FLOATS = frozenset("f")
@@ -156,8 +156,11 @@ _TABLE: list[Op] = [
 ]
 
 
+special = Lazy("scipy.special")
+
+
 def _with_scipy(name: str) -> Callable[..., Any]:
-    return getattr(special, name)  # type: ignore[no-any-return]  # scipy.special is untyped
+    return lambda *args: getattr(special, name)(*args)
 
 
 _MATH: dict[str, Callable[..., Any]] = {

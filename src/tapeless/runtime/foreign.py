@@ -12,8 +12,8 @@ import hashlib
 from pathlib import Path
 from typing import Any
 
+from tapeless.core.lazy import Lazy
 from tapeless.runtime import cache, machine, wordcode
-from tapeless.runtime.lazy import Lazy
 from tapeless.runtime.native import lapack
 
 blas_names = Lazy("scipy.linalg.cython_blas")

@@ -6,10 +6,10 @@ import ctypes
 from collections.abc import Iterator
 from typing import Any
 
+from tapeless.core.lazy import Lazy
 from tapeless.core.types import dtype_named
 from tapeless.runtime.abi import ArraySlot, KernelType, ScalarSlot
 from tapeless.runtime.failures import raiser
-from tapeless.runtime.lazy import Lazy
 from tapeless.runtime.machine import Loaded
 from tapeless.runtime.slots import (
     array_words,

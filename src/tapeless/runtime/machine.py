@@ -14,8 +14,8 @@ from typing import Any
 
 import llvmlite
 
+from tapeless.core.lazy import Lazy
 from tapeless.runtime import cache, image
-from tapeless.runtime.lazy import Lazy
 
 LOG = logging.getLogger("tapeless")
 
@@ -140,6 +140,7 @@ def _processor() -> list[str]:
 def _initialize() -> None:
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
+    llvm.initialize_native_asmparser()  # for inline assembly
 
 
 def _start() -> None:

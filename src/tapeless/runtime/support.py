@@ -18,12 +18,13 @@ from typing import Any
 import numpy as np
 from numpy._core import _multiarray_umath  # type: ignore[attr-defined]
 
+from tapeless.core.lazy import Lazy
 from tapeless.runtime import cache, layout, machine
-from tapeless.runtime.lazy import Lazy
 
 build = Lazy("tapeless.runtime.native.build")
 _EXPORTS = (
-    "acquire", "finish", "adopt", "fail", "entry", "trim", "free_contexts", "region",
+    "acquire", "finish", "adopt", "fail", "entry", "trim", "free_contexts", "region", "thread_num",
+    "set_up_team",
 )  # fmt: skip
 _IMMORTAL: list[object] = []
 

@@ -14,6 +14,7 @@ def pool() -> dict[str, Any]:
     with_nan = r.normal(size=(3, 4))
     with_nan[0, 1] = with_nan[2, 3] = np.nan
     square = r.normal(size=(4, 4))
+    big = r.normal(size=(40, 40))
     return {
         # by element type, 3 × 4
         "A": A, "S": A.astype("f4"), "I": r.integers(-5, 6, (3, 4)),
@@ -26,6 +27,7 @@ def pool() -> dict[str, Any]:
         "T": r.normal(size=(2, 3, 4)), "R": r.normal(size=(2, 4, 3)),
         "C": square + 1j * r.normal(size=(4, 4)), "L": np.tril(square) + 3 * np.eye(4),
         # vectors
+        "G": big @ big.T + 40 * np.eye(40), "X": big, "K": big[:, :30],
         "v": r.normal(size=6), "w": r.normal(size=6), "p": r.random(6) * 0.8 + 0.1,
         "s": np.sort(r.normal(size=6)), "f": r.normal(size=6).astype("f4"),
         "i": r.integers(0, 5, 6), "j": r.integers(-5, 6, 6), "k": r.integers(0, 4, 6).astype("i4"),

@@ -1,8 +1,8 @@
 """Foreign functions that a Call may name: signature, reference meaning, cost.
 
-Operands are scalars, whole arrays or views; results are new arrays or scalars. The last result is an
-i64 status, 0 if all went well. Names are BLAS's and LAPACK's where there is one: `d` works on f64,
-`s` on f32. `runtime.foreign` has their machine code.
+Operands are scalars, whole arrays or views; results are new arrays or scalars. The last result is
+an i64 status, 0 if all went well. Names are BLAS's and LAPACK's where there is one: `d` works on
+f64, `s` on f32. `runtime.foreign` has their machine code.
 """
 
 from __future__ import annotations

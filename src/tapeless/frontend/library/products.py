@@ -35,8 +35,9 @@ from tapeless.frontend.library.einstein import (
 )
 from tapeless.frontend.library.reductions import deliver
 from tapeless.frontend.library.registry import implements
-from tapeless.frontend.library.static import counted, kind, moved
+from tapeless.frontend.library.static import counted, kind, moved, routine
 
+NO_MEMORY = "no memory for a copy of a matrix"
 BLAS_PAYS = 40_000  # multiplications from which a call of BLAS is faster than a plain nest
 
 
@@ -94,7 +95,7 @@ def matrix_product(a: Any, b: Any, t: Any) -> Any:
     n, m = a.shape[0], b.shape[1]
     if kind(t) == "f" and not (is_static(n * m * k) and n * m * k < BLAS_PAYS):
         if n * m * k >= BLAS_PAYS:
-            product = foreign("gemm", "matmul failed", as_array(a, t), as_array(b, t))
+            product = foreign(routine("gemm", t), NO_MEMORY, as_array(a, t), as_array(b, t))
         else:
             product = _plain_product(a, b, n, m, k, t)
         return product

@@ -8,11 +8,34 @@ from typing import Any, ParamSpec, TypeVar
 P = ParamSpec("P")
 R = TypeVar("R")
 
-LIBRARY: dict[Hashable, Callable[..., Any]] = {}
+
+class Table(dict[Hashable, Callable[..., Any]]):
+    """Functions of the language by key. SciPy's functions stand under (package, name), so that
+    packages that the user has not imported need not be."""
+
+    def __contains__(self, key: object) -> bool:
+        return super().__contains__(_named(key))
+
+    def __getitem__(self, key: Any) -> Callable[..., Any]:
+        return super().__getitem__(_named(key))
+
+    def get(self, key: Any, default: Any = None) -> Any:
+        return super().get(_named(key), default)
+
+
+def _named(key: Any) -> Any:
+    module = getattr(key, "__module__", None)
+    if isinstance(module, str) and module.startswith(("scipy.linalg", "scipy.fft")):
+        return (module[: module.find(".", 6)] if module.count(".") > 1 else module, key.__name__)
+    return key
+
+
+LIBRARY = Table()
 
 
 def implements(*keys: Hashable) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """Enters a function of the language under `keys`; a string means the method of that name."""
+    """Enters a function of the language under `keys`: a function object; (package, name) for
+    scipy.linalg and scipy.fft; a string for the method of arrays with that name."""
 
     def enter(function: Callable[P, R]) -> Callable[P, R]:
         for key in keys:

@@ -177,9 +177,21 @@ def highest(dtype: Any) -> Any:
 
 
 @compile_time
+def epsilon(dtype: Any) -> float:
+    """The distance from 1 to the next number of the type."""
+    return float(np.finfo(np.dtype(dtype)).eps)
+
+
+@compile_time
 def kind(dtype: Any) -> str:
     """The NumPy kind letter: b i u f c."""
     return np.dtype(dtype).kind
+
+
+@compile_time
+def routine(name: str, dtype: Any) -> str:
+    """The callee of this name for an element type: `d…` for f64, `s…` for f32."""
+    return ("s" if np.dtype(dtype) == np.float32 else "d") + name
 
 
 @compile_time

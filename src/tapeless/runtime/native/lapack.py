@@ -90,8 +90,8 @@ def copy_rows(size: Word, rows: Word, columns: Word, x: Word, s0: Word, s1: Word
 
 
 def operand(size: Word, plan: Word, x: Word, rows: Word, columns: Word, s0: Word, s1: Word) -> Word:
-    """plan: where the matrix is for BLAS, its leading dimension, "N" if that has its rows as columns
-    or "T", and memory to free. 0 if all went well."""
+    """plan: where the matrix is for BLAS, its leading dimension, "N" if that has its rows as
+    columns or "T", and memory to free. 0 if all went well."""
     if columns <= 1:
         s1 = 1
     if rows <= 1:

@@ -16,7 +16,7 @@ from tapeless.ir.syntax import Fun
 from tapeless.ir.verify import verify as check
 from tapeless.loop.syntax import Proc
 from tapeless.lower.kernel import lower
-from tapeless.raising import loops, nests, promote
+from tapeless.raising import carry, gather, loops, nests, promote, whiles
 from tapeless.runtime import machine
 from tapeless.runtime.abi import ArraySlot, KernelType, ScalarSlot, Site, Slot
 from tapeless.simplify import dead, forward, hoist, stores
@@ -25,7 +25,10 @@ Pass: TypeAlias = Callable[[Fun], Fun]
 
 TIDY: tuple[Pass, ...] = (forward.run, dead.run)
 # Each of these gives back the same program if it finds nothing to do.
-SHAPE: tuple[Pass, ...] = (stores.run, promote.run, loops.run, nests.run, vertical.run, horizontal.run, hoist.run)
+SHAPE: tuple[Pass, ...] = (
+    stores.run, whiles.run, promote.run, loops.run, carry.run, nests.run, gather.run, vertical.run,
+    horizontal.run, hoist.run,
+)  # fmt: skip
 FINISH: tuple[Pass, ...] = ()
 PASSES: tuple[Pass, ...] = (*TIDY, *SHAPE, *FINISH)
 ROUNDS = 6  # of tidying and shaping, at most

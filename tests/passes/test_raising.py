@@ -212,7 +212,7 @@ def test_floyd_warshall_in_place_stays_in_order():
 
 def test_in_place_recurrence_stays_a_loop():
     new = optimised(SEIDEL)
-    assert kinds(new) == ["Loop"]
+    assert kinds(new) == ["Iverson", "Loop"]
     assert modes(new) == {"p"}
 
 
@@ -264,3 +264,100 @@ def test_reads_at_a_distance(offset):
       return r
     }}""")
     assert (count(new, Loop) == 0) == (offset in (-1, 0, 1))
+
+
+PREFIX = """
+fun prefix(n: i64, x: f64[n], *y: f64[n]) {
+  n1: i64 = n - 1
+  s: i64 = max(n1, 0)
+  r: f64[n] = loop (p: f64[n] = y) for k < s {
+    i: i64 = 1 + k
+    h: i64 = i - 1
+    u: f64 = p[h~]
+    v: f64 = x[i~]
+    w: f64 = u + v
+    q: f64[n] = p with [i~] = w
+    return q
+  }
+  return r
+}"""
+
+ROWS = """
+fun rows(n: i64, m: i64, *a: f64[n, m]) {
+  m1: i64 = m - 1
+  s: i64 = max(m1, 0)
+  r: f64[n, m] = loop (p: f64[n, m] = a) for i < n {
+    r1: f64[n, m] = loop (p1: f64[n, m] = p) for j0 < s {
+      j: i64 = 1 + j0
+      left: i64 = j - 1
+      x: f64 = p1[i~, left~]
+      y: f64 = p1[i~, j~]
+      t: f64 = x * 0.5
+      z: f64 = t + y
+      p2: f64[n, m] = p1 with [i~, j~] = z
+      return p2
+    }
+    return r1
+  }
+  return r
+}"""
+
+OTHER_ORDER = """
+fun matmul(n: i64, m: i64, l: i64, a: f64[n, l], b: f64[l, m]) {
+  c: f64[n, m] = zeros f64[n, m]
+  r: f64[n, m] = loop (p: f64[n, m] = c) for i < n {
+    r1: f64[n, m] = loop (p1: f64[n, m] = p) for k < l {
+      r2: f64[n, m] = loop (p2: f64[n, m] = p1) for j < m {
+        o: f64 = p2[i~, j~]
+        u: f64 = a[i~, k~]
+        v: f64 = b[k~, j~]
+        w: f64 = u * v
+        t: f64 = o + w
+        p3: f64[n, m] = p2 with [i~, j~] = t
+        return p3
+      }
+      return r2
+    }
+    return r1
+  }
+  return r
+}"""
+
+WHILE = """
+fun count(n: i64, x: f64[n]) {
+  s: f64, k: i64 = loop (t: f64 = 0.0, i: i64 = 1) while {
+    c: bool = i < n
+    return c
+  } do {
+    v: f64 = x[i~]
+    t1: f64 = t + v
+    i1: i64 = i + 2
+    return t1, i1
+  }
+  return s, k
+}"""
+
+
+def test_a_recurrence_is_carried_in_a_scalar():
+    new = optimised(PREFIX)
+    (loop,) = (e for e in exps(new) if isinstance(e, Loop))
+    assert any(not p.is_array for p in loop.params)
+    inside = [type(s.exp).__name__ for s in loop.body.stms]
+    assert inside.count("Index") == 1
+
+
+def test_rows_of_recurrences_are_parallel():
+    assert kinds(optimised(ROWS)) == ["Each", "Iverson", "Loop"]
+
+
+def test_a_contraction_looks_the_same_in_any_order():
+    new = optimised(OTHER_ORDER)
+    assert kinds(new) == ["Each", "Each"]
+    outer, inner = (e for e in exps(new) if isinstance(e, Each))
+    assert len(outer.vars) == 2
+    assert not outer.accs
+    assert [a.op for a in inner.accs] == ["+"]
+
+
+def test_a_counting_while_is_a_sum():
+    assert kinds(optimised(WHILE)) == ["Each"]

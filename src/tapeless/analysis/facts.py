@@ -169,18 +169,19 @@ class Facts:
 
     def counter(self, var: Var, size: Atom) -> None:
         """0 ≤ var < size, inside the loop; so the loop runs at least once there."""
+        self.runs(size)
         n = self.value(size)
-        self.require(poly.shift(n, -1))
-        self._is_its_argument(size)
         v = self.new_symbol(var, 0, max(min(self.highest(n), LARGEST) - 1, 0))
         self.values[var] = poly.symbol(v)
         self.always(v, poly.sub(poly.shift(n, -1), poly.symbol(v)))
 
-    def _is_its_argument(self, size: Atom) -> None:
-        """max(a, 0) is a where it is known to be at least 1."""
+    def runs(self, size: Atom) -> None:
+        """Take it that size ≥ 1; max(a, 0) is then a."""
+        self.require(poly.shift(self.value(size), -1))
         match self.defs.get(size) if isinstance(size, Var) else None:
             case Prim("max", (a, Const(value=0))) | Prim("max", (Const(value=0), a)):
                 self.require(poly.sub(self.value(a), self.value(size)))
+                self.require(poly.shift(self.value(a), -1))
             case _:
                 pass
 

@@ -70,8 +70,11 @@ class _Raise:
         while True:
             try:
                 conflict = self.attempt(loop, form, summed)
-            except NotThreaded:
-                return None
+            except NotThreaded as problem:
+                if problem.sum is None or problem.sum in summed:
+                    return None
+                summed.add(problem.sum)
+                continue
             if isinstance(conflict, Each):
                 return conflict
             if conflict <= summed:

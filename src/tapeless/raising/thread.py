@@ -40,7 +40,10 @@ EMPTY = Body((), ())
 
 
 class NotThreaded(Exception):
-    """The state is used in a way that no accumulator can express."""
+    """The state is used in a way that no accumulator can express; `sum`: unless as a sum."""
+
+    def __init__(self, sum: Var | None = None) -> None:
+        self.sum = sum
 
 
 @dataclass(slots=True, eq=False)
@@ -78,7 +81,8 @@ class Threads:
 
     `version`: which target a variable is a version of, and `made` after how many writes;
     `current`: the latest one. `counts`: uses of variables; `selected`: operands of a select.
-    `pending`: values that are gone unless
+    `puts`: accumulators of inner
+    nests that are ours, and whether what is put there is a term already. `pending`: values that are gone unless
     a Put takes their place."""
 
     facts: Facts
@@ -89,7 +93,7 @@ class Threads:
     version: dict[Var, Target] = field(default_factory=dict)
     made: dict[Var, int] = field(default_factory=dict)
     current: dict[Target, Var] = field(default_factory=dict)
-    puts: dict[Var, Target] = field(default_factory=dict)
+    puts: dict[Var, tuple[Target, bool]] = field(default_factory=dict)
     defs: dict[Var, Exp] = field(default_factory=dict)
     pending: set[Var] = field(default_factory=set)
     accesses: list[Access] = field(default_factory=list)
@@ -140,10 +144,13 @@ class Threads:
             case Each():
                 self.each(stm, exp, out)
             case Put((acc,), at, values, modes) if acc in self.puts:
-                self.refuse((*at, *values))
-                target = self.puts[acc]
-                self.record(target, at, modes, self.clock + 1, writes=True)
-                self.put(target, at, values[0], modes, out, stm)
+                self.refuse(at)
+                target, is_term = self.puts[acc]
+                if is_term:
+                    self.refuse(values)
+                    self.put(target, at, values[0], modes, out, stm)
+                else:
+                    self.store(target, self.current[target], at, values[0], modes, out, stm)
             case _:
                 self.refuse(atoms_of(exp))
                 out.append(Let(stm.outs, self.reading(exp), stm.loc))
@@ -177,13 +184,20 @@ class Threads:
         self.refuse(exp.at)
         if exp.array is not self.current[target]:
             raise NotThreaded
-        if target.op == "=":
-            self.refuse((exp.value,))
-            self.record(target, exp.at, exp.modes, self.clock + 1, writes=True)
-            self.put(target, exp.at, exp.value, exp.modes, out, stm)
-        else:
-            self.put_term(target, exp.at, self.added(exp), exp.modes, out, stm)
+        self.store(target, exp.array, exp.at, exp.value, exp.modes, out, stm)
         self.new_version(target, stm.outs[0])
+
+    def store(
+        self, target: Target, array: Var, at: tuple[Atom, ...], value: Atom, modes: str,
+        out: list[Let], stm: Let,
+    ) -> None:  # fmt: skip
+        """Assign `value`, or add what `value` adds to the old one."""
+        if target.op != "=":
+            self.put_term(target, at, self.added(array, at, value), modes, out, stm)
+            return
+        self.refuse((value,))
+        self.record(target, at, modes, self.clock + 1, writes=True)
+        self.put(target, at, value, modes, out, stm)
 
     def record(
         self, target: Target, at: tuple[Atom, ...], modes: str, order: int, *, writes: bool
@@ -194,14 +208,13 @@ class Threads:
                 access(self.facts, self.mark, target.param, at, modes, place, order, writes)
             )
 
-    def added(self, exp: Update) -> Term:
+    def added(self, array: Var, at: tuple[Atom, ...], value: Atom) -> Term:
         """What `a with [i] = a[i] + v` adds."""
-        value = exp.value
         total = self.defs.get(value) if isinstance(value, Var) else None
         if isinstance(total, Prim) and value in self.pending:
             for old in total.args:
                 read = self.defs.get(old) if isinstance(old, Var) else None
-                if isinstance(read, Index) and read.array is exp.array and read.at == exp.at:
+                if isinstance(read, Index) and read.array is array and read.at == at:
                     found = term(total, old, self.defs)
                     if found is not None:
                         self.pending -= {value, old}
@@ -363,7 +376,7 @@ class Threads:
             init = acc.inits[0]
             if isinstance(init, Var) and init in self.version:
                 target = self.merged(acc, init)
-                self.puts[acc.vars[0]] = target
+                self.puts[acc.vars[0]] = target, acc.op != "="
                 ends.append((target, stm.outs[at]))
             else:
                 self.refuse(acc.inits)
@@ -382,8 +395,8 @@ class Threads:
         target = self.version[init]
         if init is not self.current[target] or len(acc.vars) > 1 or not isinstance(acc.op, str):
             raise NotThreaded
-        if target.op == "?":
-            target.op = acc.op if acc.op != "=" else "?"
-        if target.op != acc.op:
-            raise NotThreaded
+        if acc.op != "=":
+            if target.op not in ("?", acc.op):
+                raise NotThreaded(target.param if target.op == "=" else None)
+            target.op = acc.op
         return target

@@ -145,7 +145,7 @@ class _Printer:
         yield "}"
 
     def state(self, params: Sequence[Name], inits: Sequence[Value]) -> str:
-        pairs = zip(params, inits, strict=True)
+        pairs = zip(params, inits, strict=False)
         text = ", ".join(f"{self.binder(p)} = {self.value(i)}" for p, i in pairs)
         return f" with ({text})" if text else ""
 

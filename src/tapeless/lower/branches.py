@@ -57,6 +57,23 @@ class Branches(Registers):
             whole = self.reshaped(pointer, shape, self.contiguous(shape))
             self.places[out] = replace(self.places[out], buf=whole)
 
+    def only_if(self, cond: Atom, stms: list[Let]) -> None:
+        """Scalar statements whose results are used only where `cond` holds."""
+        if isinstance(cond, Const) and cond.value:
+            for stm in stms:
+                self.let(stm)
+            return
+        with self.block() as inside:
+            for stm in stms:
+                self.let(stm)
+            values = [self.atom(o) for stm in stms for o in stm.outs]
+        outs = [Var(Scalar(v.dtype), o.hint) for v, o in zip(values, _outs(stms), strict=True)]
+        zeros = tuple(Const(0, v.dtype) for v in values)
+        self.emit(Branch(tuple(outs), cond, block(inside, tuple(values)), block([], zeros)))
+        self.bind(*outs)
+        for o, out in zip(_outs(stms), outs, strict=True):
+            self.atoms[o] = out
+
     def known_branch(self, stm: Let, body: Body | None) -> None:
         results = self.arm(stm, body, tuple(self.wants.get(o) for o in stm.outs))
         for out, r in zip(stm.outs, results, strict=True):
@@ -120,6 +137,10 @@ class Branches(Registers):
             self.clear(want.place, self.shape(out))
             return want.place
         return self.allocate(out, zero=True)
+
+
+def _outs(stms: list[Let]) -> list[Var]:
+    return [o for stm in stms for o in stm.outs]
 
 
 class _Meeting:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
 from tapeless.core.names import Atom, Const, Loc, Var
 from tapeless.core.prims import OPS
-from tapeless.core.types import INDEX, DType, Scalar, i64
+from tapeless.core.types import INDEX, DType, Scalar, bool_, i64
 from tapeless.ir.build import fold
 from tapeless.loop.syntax import (
     GLOBAL,
@@ -100,6 +100,13 @@ class Builder:
             self.known[depth][op.op, op.args] = known = op.out
             self.depth[known] = depth
         return known
+
+    def all_of(self, conditions: Iterable[Atom]) -> Atom:
+        """Their conjunction."""
+        result: Atom = Const(True, bool_)
+        for c in conditions:
+            result = self.op("and", result, c)
+        return result
 
     def product(self, sizes: tuple[Atom, ...]) -> Atom:
         total: Atom = ONE

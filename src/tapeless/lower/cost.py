@@ -29,6 +29,7 @@ from tapeless.ir.syntax import (
     Update,
 )  # fmt: skip
 from tapeless.ir.walk import bodies_of
+from tapeless.lower.jam import depending, depends
 from tapeless.lower.strides import Motion
 
 LANES = 8
@@ -61,6 +62,7 @@ class Cost:
     def __init__(self, sizes: Sizes, reversed: frozenset[Var]) -> None:
         self.sizes = sizes
         self.reversed = reversed
+        self.varying: dict[int, set[Var]] = {}
         self.shared: dict[Var, Var] = {}  # loads done once for several rows of a counter
 
     def body(self, body: Body, lanes: Motion | None) -> float:
@@ -99,7 +101,8 @@ class Cost:
             case Each(vars, _, _, body):
                 if lanes:
                     lanes.fixed.update(vars)
-                return self.trips(exp) * (self.body(body, lanes) + 1.0) + LOOP_OVERHEAD
+                always, once = self.split(exp, lanes)
+                return self.trips(exp) * (always + 1.0) + once + LOOP_OVERHEAD
             case Scan(var, _, monoid, body):
                 if lanes:
                     lanes.fixed.add(var)
@@ -107,6 +110,20 @@ class Cost:
                 return self.trips(exp) * (inner + 2.0) + LOOP_OVERHEAD
             case _:
                 return 1.0
+
+    def split(self, exp: Each, lanes: Motion | None) -> tuple[float, float]:
+        """Costs of what depends on the counters of a nest, and of what is done in front of it."""
+        varying = self.varying.get(id(exp))
+        if varying is None:
+            varying = self.varying[id(exp)] = depending(exp.body, *exp.vars)
+        always = once = 0.0
+        for stm in exp.body.stms:
+            cost = self.stm(stm, lanes)
+            if isinstance(stm.exp, Prim | Index) and not depends(stm, varying):
+                once += cost
+            else:
+                always += cost
+        return always, once
 
     def trips(self, exp: Each | Scan) -> float:
         sizes = exp.sizes if isinstance(exp, Each) else (exp.size,)

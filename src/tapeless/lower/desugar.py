@@ -34,11 +34,12 @@ from tapeless.ir.syntax import (
 from tapeless.ir.types_of import atom_of, lift
 from tapeless.ir.walk import Rewriter, map_bodies
 from tapeless.lower.sorting import merge_sort
+from tapeless.lower.unroll import unroll
 
 
 def desugar(fun: Fun) -> Fun:
-    """`fun` without Fold, Sort, and Scan of arrays."""
-    return replace(fun, body=_body(fun.body))
+    """`fun` without Fold, Sort, Scan of arrays, and sums of a few terms."""
+    return replace(fun, body=unroll(_body(fun.body)))
 
 
 def _body(body: Body) -> Body:

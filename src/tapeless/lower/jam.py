@@ -21,9 +21,9 @@ def can_jam(body: Body, var: Var) -> bool:
     return not any(o.is_array for stm in statements(body) for o in stm.outs)
 
 
-def depending(body: Body, var: Var) -> set[Var]:
-    """Variables of `body`, at any depth, whose values depend on `var`; `var` is one of them."""
-    found = {var}
+def depending(body: Body, *vars: Var) -> set[Var]:
+    """Variables of `body`, at any depth, whose values depend on `vars`; these are among them."""
+    found = set(vars)
     grows = True
     while grows:
         before = len(found)

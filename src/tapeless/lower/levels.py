@@ -46,7 +46,14 @@ class Levels:
 
     def run(self) -> None:
         vars = self.exp.vars
-        self.level(0, _Pass(self.exp.body, vars, (vars,)))
+        whole = _Pass(self.exp.body, vars, (vars,))
+        ready, rest = self.split(-1, whole)
+        if any(isinstance(s.exp, Index) for s in ready):
+            some = self.low.all_of(self.low.op("lt", ZERO, s) for s in self.sizes)
+            self.low.only_if(some, ready)
+        else:
+            self.emit(ready)
+        self.level(0, rest)
 
     def level(self, depth: int, now: _Pass) -> None:
         if depth == len(self.plan.levels):

@@ -10,12 +10,14 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from tapeless.core.names import Atom, Const, Var
-from tapeless.core.types import DType, Scalar
+from tapeless.core.types import Array, DType, Scalar
 from tapeless.ir.syntax import IGNORE, PROVED, Acc, Body, Monoid, Put
+from tapeless.ir.types_of import size_of
 from tapeless.ir.walk import bound, refresh, statements
-from tapeless.loop.syntax import SEQ, Combine, For, Load, Reduce
+from tapeless.loop.syntax import SEQ, SIMD, THREADS, Combine, For, Load, Reduce
 from tapeless.lower.arrays import Arrays
-from tapeless.lower.builder import block
+from tapeless.lower.builder import ZERO, block
+from tapeless.lower.state import Place
 
 PUT_OPS = {"+": "add", "*": "mul", "min": "min", "max": "max"}
 MOST_CELLS = 64  # more promoted cells than registers would only spill
@@ -109,16 +111,16 @@ class Registers(Arrays):
         at = self.honour(self.all(exp.at), shape, exp.modes)
 
         def effect() -> None:
-            left = tuple(self.read(t, at) for t in exp.targets)
+            left = tuple(self.read(self.places[t], at, t) for t in exp.targets)
             results = self.operate(monoid, left, values)
             for t, r in zip(exp.targets, results, strict=True):
                 self.store(self.places[t], at, r)
 
         self.guarded(at, shape, exp.modes, effect)
 
-    def read(self, array: Var, at: tuple[Atom, ...]) -> Atom:
-        out = Var(Scalar(array.dtype), array.hint)
-        buf, where = self.flattened(self.places[array], at)
+    def read(self, place: Place, at: tuple[Atom, ...], like: Var) -> Atom:
+        out = Var(Scalar(like.dtype), like.hint)
+        buf, where = self.flattened(place, at)
         self.emit(Load(out, buf, where))
         self.bind(out)
         return out
@@ -141,12 +143,15 @@ class Registers(Arrays):
         `own`: variables bound by this loop and those within it, on which a promoted cell's index
         cannot depend; `also`: registers that `inside` changes on its own.
         """
+        if loop.kind == THREADS:
+            self.shared_loop(loop, bodies, inside)
+            return
         promoted = self.promote(bodies, own)
         carried = [*self.touched(*bodies), *also]
         before = tuple(self.registers[c] for c in carried)
         params = tuple(_like(b, c) for b, c in zip(before, carried, strict=True))
-        is_parallel = loop.kind != SEQ
-        if is_parallel:
+        is_lanes = loop.kind == SIMD
+        if is_lanes:
             self.kinds.append(loop.kind)
         with self.block() as stms:
             self.bind(loop.var, *params)
@@ -154,10 +159,10 @@ class Registers(Arrays):
             self.registers.update(zip(carried, params, strict=True))
             inside()
             results = tuple(self.registers[c] for c in carried)
-        if is_parallel:
+        if is_lanes:
             self.kinds.pop()
         outs = tuple(_like(b, c) for b, c in zip(before, carried, strict=True))
-        reduces = self.reduces(carried) if is_parallel else ()
+        reduces = self.reduces(carried) if is_lanes else ()
         self.emit(
             For(
                 outs, loop.var, loop.start, loop.stop, loop.kind, params, before,
@@ -167,6 +172,63 @@ class Registers(Arrays):
         self.bind(*outs)
         self.registers.update(zip(carried, outs, strict=True))
         self.demote(promoted)
+
+    def shared_loop(
+        self, loop: Range, bodies: tuple[Body, ...], inside: Callable[[], None]
+    ) -> None:
+        """A loop over blocks, which threads share. The partial values of each block go to memory,
+        and are combined in order afterwards: the same bits for any number of threads."""
+        carried = self.touched(*bodies)
+        before = {c: self.registers[c] for c in carried}
+        partial = {c: self.blocked(c, loop.bound) for c in carried}
+        self.kinds.append(loop.kind)
+        with self.block() as stms:
+            self.bind(loop.var)
+            self.ranges[loop.var] = loop.bound
+            self.registers.update({c: self.start(c) for c in carried})
+            inside()
+            for c in carried:
+                self.store(partial[c], (loop.var,), self.registers[c])
+        self.kinds.pop()
+        body = self.scoped(stms)
+        self.emit(For((), loop.var, loop.start, loop.stop, THREADS, (), (), body, (), loop.work))
+        self.registers.update(before)
+        if carried:
+            self.join_blocks(carried, partial, loop.bound)
+
+    def blocked(self, key: Var, count: Atom) -> Place:
+        """Memory for the values of one register in all blocks."""
+        return self.allocate(Var(Array(key.dtype, (size_of(count),)), key.hint))
+
+    def start(self, key: Var) -> Atom:
+        """The value with which a partial accumulation starts."""
+        acc = self.accs[key]
+        if isinstance(acc.op, Monoid):
+            return self.atom(acc.op.neutral[acc.vars.index(key)])
+        return neutral(acc.op, key.dtype)
+
+    def join_blocks(self, carried: list[Var], partial: dict[Var, Place], count: Atom) -> None:
+        before = tuple(self.registers[c] for c in carried)
+        params, outs = (
+            tuple(_like(b, c) for b, c in zip(before, carried, strict=True)) for _ in range(2)
+        )
+        block_number = self.counter("block")
+        with self.block() as stms:
+            self.bind(block_number, *params)
+            now: dict[Var, Atom] = dict(zip(carried, params, strict=True))
+            values = {c: self.read(partial[c], (block_number,), c) for c in carried}
+            for c in carried:
+                acc = self.accs[c]
+                if not isinstance(acc.op, Monoid):
+                    now[c] = self.op(PUT_OPS[acc.op], now[c], values[c], hint=c.hint, loose=True)
+                elif c is acc.vars[0]:
+                    left, right = ([t[v] for v in acc.vars] for t in (now, values))
+                    results = self.operate(acc.op, tuple(left), tuple(right))
+                    now.update(zip(acc.vars, results, strict=True))
+            body = block(stms, tuple(now[c] for c in carried))
+        self.emit(For(outs, block_number, ZERO, count, SEQ, params, before, body))
+        self.bind(*outs)
+        self.registers.update(zip(carried, outs, strict=True))
 
     def promote(self, bodies: tuple[Body, ...], own: tuple[Var, ...]) -> list[Promoted]:
         """Registers for the cells that the loop about to start puts to at an unchanging index."""

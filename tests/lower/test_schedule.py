@@ -1,0 +1,91 @@
+"""What scheduling decides: lanes by strides, threads, register tiles; and what it must not."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from check import proc_of
+from test_lower import PROGRAMS
+
+from tapeless.ir.parse import parse
+from tapeless.loop.syntax import SEQ, SIMD, THREADS, Alloc, Block, Copy, For, If, Scope, Stm, While
+
+
+def loops(name: str, *, parallel: bool = False) -> list[tuple[str, str]]:
+    """Kind and counter of every loop, outer before inner."""
+    proc = proc_of(parse(PROGRAMS[name][0]), parallel=parallel)
+    return [(x.kind, x.var.hint) for x in statements(proc.body) if isinstance(x, For)]
+
+
+def statements(block: Block) -> Iterator[Stm]:
+    for stm in block.stms:
+        yield stm
+        match stm:
+            case Scope(_, body) | For(body=body) | While(body=body):
+                yield from statements(body)
+            case If(_, _, then, orelse):
+                yield from statements(then)
+                yield from statements(orelse)
+
+
+@pytest.mark.parametrize("name", ["matmul", "flat_matmul"])
+def test_matrix_product_is_a_register_tile_in_lanes_over_columns(name: str):
+    found = loops(name)
+    assert found[0] == (SIMD, "j")
+    assert found[1:3] == [(SEQ, "tile"), (SEQ, "l")]
+
+
+def test_product_with_transposed_matrix_has_lanes_over_the_sum():
+    assert (SIMD, "l") in loops("two_tiles")
+
+
+def test_lanes_over_bodies_not_over_their_partners():
+    assert loops("bodies") == [(SIMD, "i"), (SEQ, "j")]
+
+
+def test_short_rows_have_lanes_outside():
+    assert loops("least_sum")[0] == (SIMD, "i")
+
+
+def test_divergent_while_runs_in_lanes():
+    assert loops("mandel") == [(SIMD, "i")]
+
+
+def test_rows_of_unknown_length_have_lanes_along_the_row():
+    assert {kind for kind, var in loops("inner_rows") if var.startswith("j")} == {SIMD}
+
+
+def test_operators_that_do_not_commute_are_not_in_lanes():
+    assert loops("argmax") == [(SEQ, "i")]
+
+
+def test_colliding_sums_are_not_shared_among_threads():
+    assert all(kind != THREADS for kind, _ in loops("histogram", parallel=True))
+    assert all(kind != THREADS for kind, _ in loops("outer_puts", parallel=True))
+
+
+def test_appending_is_not_in_lanes():
+    assert all(kind == SEQ for kind, var in loops("grows") if var == "i")
+
+
+def test_outermost_dimension_is_shared_among_threads():
+    assert loops("matmul", parallel=True)[0][0] == THREADS
+    assert loops("time_loop", parallel=True)[:2] == [(SEQ, "t"), (THREADS, "block")]
+
+
+def test_time_loop_lets_pointers_take_turns():
+    proc = proc_of(parse(PROGRAMS["time_loop"][0]), parallel=False)
+    (outer,) = [x for x in proc.body.stms if isinstance(x, For)]
+    assert not any(isinstance(x, Alloc | Copy) for x in statements(outer.body))
+    assert sum(isinstance(x, Alloc) for x in statements(proc.body)) == 1
+
+
+def test_in_place_loop_allocates_nothing():
+    proc = proc_of(parse(PROGRAMS["in_place"][0]))
+    assert not any(isinstance(x, Alloc | Copy) for x in statements(proc.body))

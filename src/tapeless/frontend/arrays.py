@@ -1,340 +1,94 @@
-"""Places and arrays: views over bases, elements, broadcasting, generation, assignment."""
+"""Arrays made and filled: generation over a box, element by element operations, assignment."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from tapeless.core.names import Atom, Const, Var
 from tapeless.core.types import DType, i64
 from tapeless.errors import CompileError, SizeError
-from tapeless.frontend.scalars import Scalar, convert
-from tapeless.frontend.values import Arr, ArrayObj, Axis, Cx, Known, Num, Reshape, Tup, Value, View
-from tapeless.frontend.values import is_number
+from tapeless.frontend.places import (
+    Indices, base_index, broadcast_shapes, broadcast_view, check_writable, compose, element, full_axes,
+    meet, new_array, numpy_dtype, put_element, read_object, write_object,
+)  # fmt: skip
+from tapeless.frontend.scalars import Scalar, convert, scalar
+from tapeless.frontend.values import (
+    Arr, ArrayObj, Axis, Cx, Known, Num, Ref, Reshape, Tup, Value, is_number,
+)
 from tapeless.ir.build import ONE, ZERO
-from tapeless.ir.syntax import Acc, Alloc, Each, Index, Put, Update
+from tapeless.ir.syntax import Acc, Alloc, Each, Put, Update
 
 if TYPE_CHECKING:
     from tapeless.frontend.tracer import Tracer
 
-Indices = tuple[Atom, ...]
-
-
-# Objects ------------------------------------------------------------------------------------
-
-
-def new_array(t: Tracer, var: Var, is_complex: bool = False) -> Arr:
-    """A heap array whose contents are `var`."""
-    shape = tuple(Const(s, i64) if isinstance(s, int) else s for s in var.shape)
-    obj = ArrayObj(var.dtype, shape[:-1] if is_complex else shape, is_complex)
-    t.state.heap[obj] = var
-    return Arr(obj)
-
-
-def numpy_dtype(arr: Arr) -> object:
-    """The NumPy dtype that the user sees."""
-    import numpy as np  # noqa: PLC0415  # placed here to keep the hot path's globals few
-
-    if arr.is_complex:
-        return np.dtype("c8" if arr.dtype.bits == 32 else "c16")
-    return arr.dtype.numpy
-
-
-def read_object(t: Tracer, obj: ArrayObj) -> Var:
-    """Present contents; an error if another name may have changed them unseen."""
-    if obj in t.stale:
-        raise CompileError(
-            "this array may be the same as one that was written since: which, is decided only at"
-            " run time",
-            t.loc,
-            "take a copy with .copy() where the two names meet",
-        )
-    return t.state.array(obj)
-
-
-def write_object(t: Tracer, obj: ArrayObj, content: Var) -> None:
-    """Replace the contents of an array in place."""
-    check_writable(t, obj)
-    t.written.add(obj)
-    t.state.heap[obj] = content
-
-
-def check_writable(t: Tracer, obj: ArrayObj) -> None:
-    if obj.readonly:
-        raise CompileError(obj.readonly, t.loc, "write to a copy: a = a.copy()")
-    if obj.cousins:
-        raise CompileError(
-            "this name may stand for different arrays, so it cannot be written",
-            t.loc,
-            "take a copy with .copy() where the name is bound",
-        )
-    t.stale.update(o for o in t.state.heap if isinstance(o, ArrayObj) and obj in o.cousins)
-
-
-# Views --------------------------------------------------------------------------------------
-
-
-def full_axes(shape: Indices) -> tuple[Axis, ...]:
-    return tuple(Axis(ZERO, d) for d in range(len(shape)))
-
-
-def whole(arr: Arr) -> View:
-    """The array's own view with one axis per dim."""
-    match arr.view:
-        case View() as view:
-            return view
-        case Reshape() as reshape:
-            return View(reshape.shape, full_axes(reshape.shape), reshape)
-        case None:
-            return View(arr.obj.shape, full_axes(arr.obj.shape))
-
-
-def compose(t: Tracer, outer_shape: Indices, outer: Sequence[Axis], arr: Arr) -> Arr:
-    """The view of `arr` whose dims relate to arr's dims by `outer` (one Axis per dim of arr)."""
-    base = whole(arr)
-    axes = []
-    for axis in base.axes:
-        if axis.dim is None:
-            axes.append(axis)
-            continue
-        over = outer[axis.dim]
-        start = t.b.prim("add", axis.start, t.b.prim("mul", axis.step, over.start))
-        step = t.b.prim("mul", axis.step, over.step)
-        axes.append(Axis(start, over.dim, step))
-    return Arr(arr.obj, View(outer_shape, tuple(axes), base.inner))
-
-
-def transpose(t: Tracer, arr: Arr, order: Sequence[int]) -> Arr:
-    """Dims in a new order: result dim k is dim order[k]."""
-    shape = tuple(arr.shape[d] for d in order)
-    return compose(t, shape, [Axis(ZERO, list(order).index(d)) for d in range(arr.rank)], arr)
-
-
-def broadcast_view(t: Tracer, arr: Arr, shape: Indices) -> Arr:
-    """The array stretched to `shape`: dims of size 1 repeat."""
-    lead = len(shape) - arr.rank
-    outer = []
-    for d, size in enumerate(arr.shape):
-        stretched = size == ONE and shape[lead + d] != ONE
-        outer.append(Axis(ZERO) if stretched else Axis(ZERO, lead + d))
-    return compose(t, shape, outer, arr)
-
-
-def reshape(t: Tracer, arr: Arr, shape: Indices) -> Arr:
-    """Elements in row-major order under another shape of the same size."""
-    before, after = count(t, arr.shape), count(t, shape)
-    if before != after:
-        message = "cannot reshape: the sizes differ"
-        if isinstance(before, Const) and isinstance(after, Const):
-            raise SizeError(f"{message} ({before.value} and {after.value} elements)", t.loc)
-        t.b.check(t.b.prim("eq", before, after), "ValueError", message + " ({0} and {1} elements)",
-                  before, after)  # fmt: skip
-    if len(shape) == arr.rank and all(a == b for a, b in zip(shape, arr.shape, strict=True)):
-        return arr
-    inner = None if arr.view is None else whole(arr)
-    return Arr(arr.obj, Reshape(shape, arr.shape, inner))
-
-
-def count(t: Tracer, shape: Indices) -> Atom:
-    """The number of elements of a shape."""
-    total: Atom = ONE
-    for size in shape:
-        total = t.b.prim("mul", total, size)
-    return total
-
-
-# Elements -----------------------------------------------------------------------------------
-
-
-def settle(t: Tracer, i: Atom, size: Atom, mode: str, axis: int) -> Atom:
-    """An index made safe here and now: wrapped if negative, then checked."""
-    if mode == "p":
-        return i
-    if mode == "w" and not t.is_nonnegative(i):
-        wrapped = t.b.prim("add", i, size)
-        i_now = t.b.prim("select", t.b.prim("lt", i, ZERO), wrapped, i)
-    else:
-        i_now = i
-    inside = t.b.prim("and", t.b.prim("le", ZERO, i_now), t.b.prim("lt", i_now, size))
-    t.b.check(inside, "IndexError", f"index {{0}} is out of bounds for axis {axis} with size {{1}}",
-              i, size)  # fmt: skip
-    return i_now
-
-
-def base_index(t: Tracer, arr: Arr, idx: Indices, modes: str) -> tuple[Indices, str]:
-    """Indices into the base array for indices into the view, with their modes."""
-    view = arr.view
-    if view is None:
-        return idx, modes
-    if isinstance(view, Reshape):
-        return _through_reshape(t, arr.obj, view, idx, modes)
-    under = arr.obj.shape if view.inner is None else view.inner.shape
-    at, out = [], ""
-    for axis, size in zip(view.axes, under, strict=True):
-        if axis.dim is None:
-            at.append(axis.start)
-            out += "p"
-            continue
-        i, mode = idx[axis.dim], modes[axis.dim]
-        if mode != "p" and axis.start == ZERO and axis.step == ONE and view.shape[axis.dim] == size:
-            at.append(i)
-            out += mode
-            continue
-        i = settle(t, i, view.shape[axis.dim], mode, axis.dim)
-        at.append(t.b.prim("add", axis.start, t.b.prim("mul", axis.step, i)))
-        out += "p"
-    if view.inner is None:
-        return tuple(at), out
-    return _through_reshape(t, arr.obj, view.inner, tuple(at), out)
-
-
-def _through_reshape(
-    t: Tracer, obj: ArrayObj, view: Reshape, idx: Indices, modes: str
-) -> tuple[Indices, str]:
-    safe = tuple(
-        settle(t, i, size, mode, axis)
-        for axis, (i, size, mode) in enumerate(zip(idx, view.shape, modes, strict=True))
-    )
-    at = _regroup(t, safe, view.shape, view.old)
-    inner = Arr(obj, view.inner)
-    return base_index(t, inner, at, "p" * len(at))
-
-
-def _regroup(t: Tracer, idx: Indices, new: Indices, old: Indices) -> Indices:
-    """Indices under `old` of the element at `idx` under `new`, both row-major.
-
-    Leading and trailing dims that agree are passed through; the middle goes by its flat position.
-    """
-    head = 0
-    while head < min(len(new), len(old)) and new[head] == old[head]:
-        head += 1
-    tail = 0
-    limit = min(len(new), len(old)) - head
-    while tail < limit and new[len(new) - 1 - tail] == old[len(old) - 1 - tail]:
-        tail += 1
-    flat: Atom = ZERO
-    for i, size in zip(idx[head : len(new) - tail], new[head : len(new) - tail], strict=True):
-        flat = t.b.prim("add", t.b.prim("mul", flat, size), i)
-    middle: list[Atom] = []
-    sizes = list(old[head : len(old) - tail])
-    while len(sizes) > 1:
-        size = sizes.pop()
-        if size == ONE:
-            middle.insert(0, ZERO)
-            continue
-        middle.insert(0, t.b.prim("mod", flat, size))
-        flat = t.b.prim("floordiv", flat, size)
-    if sizes:
-        middle.insert(0, flat)
-    return (*idx[:head], *middle, *(idx[len(new) - tail :] if tail else ()))
-
-
-def element(t: Tracer, arr: Arr, idx: Indices, modes: str | None = None) -> Scalar:
-    """One element of a view; indices are in range unless `modes` says otherwise."""
-    var = read_object(t, arr.obj)
-    at, modes = base_index(t, arr, idx, "p" * len(idx) if modes is None else modes)
-    hint = arr.obj.name or "x"
-    if arr.is_complex:
-        re = t.b.one(Index(var, (*at, ZERO), modes + "p"), f"{hint}_re")
-        im = t.b.one(Index(var, (*at, ONE), modes.replace("w", "w") + "p"), f"{hint}_im")
-        return Cx(re, im)
-    return Num(t.b.one(Index(var, at, modes), f"{hint}_i"))
-
-
-def put_element(t: Tracer, arr: Arr, idx: Indices, value: Value, modes: str | None = None) -> None:
-    """Write one element in place."""
-    check_writable(t, arr.obj)
-    at, modes = base_index(t, arr, idx, "p" * len(idx) if modes is None else modes)
-    x = convert(t, value, numpy_dtype(arr))  # type: ignore[arg-type]  # a NumPy dtype
-    var = read_object(t, arr.obj)
-    if isinstance(x, Cx):
-        var = t.b.one(Update(var, (*at, ZERO), x.re, modes + "p"), var.hint)
-        var = t.b.one(Update(var, (*at, ONE), x.im, modes + "p"), var.hint)
-    else:
-        var = t.b.one(Update(var, at, x.atom, modes), var.hint)
-    write_object(t, arr.obj, var)
-
-
-# Sizes that meet ----------------------------------------------------------------------------
-
-
-def meet(t: Tracer, a: Atom, b: Atom, what: str = "shapes") -> Atom:
-    """Two sizes that must be equal: decided now, or checked at run time."""
-    if a == b or t.is_same_size(a, b):
-        return a if isinstance(a, Const) else b if isinstance(b, Const) else a
-    if isinstance(a, Const) and isinstance(b, Const):
-        raise SizeError(f"{what} do not agree: sizes {a.value} and {b.value}", t.loc)
-    t.b.check(t.b.prim("eq", a, b), "ValueError", f"{what} do not agree: sizes {{0}} and {{1}}", a, b)
-    t.same_sizes(a, b)
-    return b if isinstance(b, Const) else a
-
-
-def broadcast_shapes(t: Tracer, shapes: Sequence[Indices]) -> Indices:
-    """NumPy's rule; being 1 is known at compile time, other sizes are equal."""
-    rank = max((len(s) for s in shapes), default=0)
-    out: list[Atom] = []
-    for d in range(rank):
-        sizes = [s[d - rank] for s in shapes if d - rank >= -len(s)]
-        wide = [s for s in sizes if s != ONE]
-        size: Atom = wide[0] if wide else ONE
-        for other in wide[1:]:
-            if other != size:
-                t.not_one(size)
-                t.not_one(other)
-            size = meet(t, size, other, "shapes that are broadcast")
-        if wide and len(wide) < len(sizes):
-            pass
-        out.append(size)
-    return tuple(out)
+Body = Callable[[Indices], Value]
 
 
 # Generation ---------------------------------------------------------------------------------
 
 
-def generate(
-    t: Tracer, shape: Indices, body: Callable[[Indices], Value], hint: str = "t"
-) -> Value:
-    """The array, or tree of arrays, of `body(i…)` over the box `shape`."""
+def generate(t: Tracer, shape: Indices, body: Body, hint: str = "t", dtype: Any = None) -> Value:
+    """The array, or tree of arrays, of `body(i…)` over the box `shape`; elements as `dtype`."""
     if not shape:
-        return body(())
-    vars = tuple(map(t.index_var, _index_hints(len(shape))))
-    with t.b.scope():
+        value = body(())
+        return value if dtype is None else rank0(t, convert(t, value, dtype))
+    vars = tuple(map(t.index_var, index_hints(len(shape))))
+    before = dict(t.state.heap)
+    with t.construct(), t.b.scope():
         value = body(vars)
+        refuse_writes(t, before)
         atoms: list[Atom] = []
-        form = _yield_leaves(t, value, atoms)
+        form = _yield_leaves(t, value, atoms, dtype)
         inner = t.b.body(tuple(atoms))
+    t.state.heap = before
     outs = list(t.b.let(Each(vars, shape, (), inner), hint))
     return _collect(t, form, outs)
 
 
-def _index_hints(rank: int) -> Sequence[str]:
+def index_hints(rank: int) -> Sequence[str]:
     return ("i", "j", "k", "l", "m", "n")[:rank] if rank <= 6 else [f"i{d}" for d in range(rank)]
 
 
-def _yield_leaves(t: Tracer, value: Value, atoms: list[Atom]) -> Value:
+def refuse_writes(t: Tracer, before: dict[Any, Any]) -> None:
+    """Iterations of a parallel form are independent: none may change what others see."""
+    heap = t.state.heap
+    for obj, content in before.items():
+        if heap[obj] is not content:
+            name = f" '{obj.name}'" if isinstance(obj, ArrayObj) and obj.name else ""
+            raise CompileError(
+                f"the body of a parallel form writes{name}, which lives outside it", t.loc,
+                "write it in a for loop, or work on a copy",
+            )  # fmt: skip
+
+
+def _yield_leaves(t: Tracer, value: Value, atoms: list[Atom], dtype: Any) -> Value:
     """Collects the atoms that an Each returns; gives a skeleton to rebuild the tree."""
     match value:
         case Tup(items, cls):
-            return Tup(tuple(_yield_leaves(t, v, atoms) for v in items), cls)
+            return Tup(tuple(_yield_leaves(t, v, atoms, dtype) for v in items), cls)
+        case Known(value=tuple() as items):
+            return Tup(tuple(_yield_leaves(t, Known(v), atoms, dtype) for v in items))
+        case Ref(obj) if isinstance(t.state.heap[obj], tuple):
+            return Tup(tuple(_yield_leaves(t, v, atoms, dtype) for v in t.state.heap[obj]))
         case Arr():
+            for size in value.shape:
+                if not t.is_outer(size):
+                    raise CompileError("the rows have different lengths (a ragged array)", t.loc,
+                                       "make them equally long, or keep one flat array")  # fmt: skip
+            if dtype is not None and numpy_dtype(value) != dtype:
+                value = cast(t, value, dtype)
             atoms.append(materialise(t, value))
             return value
         case _ if is_number(value):
-            x = _as_element(t, value)
-            if isinstance(x, Cx):
-                atoms.append(pair(t, x))
-            else:
-                atoms.append(x.atom)
+            x = scalar(t, value) if dtype is None else convert(t, value, dtype)
+            atoms.append(pair(t, x) if isinstance(x, Cx) else x.atom)
             return x
     raise CompileError(
         f"{t.describe(value)} cannot be an element of an array", t.loc, "return numbers or arrays"
     )
-
-
-def _as_element(t: Tracer, value: Value) -> Scalar:
-    from tapeless.frontend.scalars import scalar  # noqa: PLC0415
-
-    return scalar(t, value)
 
 
 def pair(t: Tracer, x: Cx) -> Var:
@@ -356,9 +110,19 @@ def _collect(t: Tracer, form: Value, outs: list[Var]) -> Value:
 
 def copy(t: Tracer, arr: Arr, hint: str = "") -> Arr:
     """A new array with the elements of a view."""
+    if not arr.rank:
+        return rank0(t, element(t, arr, ()))
     out = generate(t, arr.shape, lambda idx: element(t, arr, idx), hint or arr.obj.name or "t")
-    if not isinstance(out, Arr):
-        return fill(t, (), out, numpy_dtype(arr))
+    assert isinstance(out, Arr)
+    return out
+
+
+def cast(t: Tracer, arr: Arr, dtype: Any) -> Arr:
+    """A new array with the elements as another type."""
+    if not arr.rank:
+        return rank0(t, convert(t, element(t, arr, ()), dtype))
+    out = generate(t, arr.shape, lambda idx: convert(t, element(t, arr, idx), dtype))
+    assert isinstance(out, Arr)
     return out
 
 
@@ -371,8 +135,7 @@ def materialise(t: Tracer, arr: Arr) -> Var:
 
 def elementwise(t: Tracer, f: Callable[..., Value], args: Sequence[Value], hint: str = "t") -> Value:
     """`f` on the elements of broadcast operands."""
-    arrays = [a for a in args if isinstance(a, Arr)]
-    shape = broadcast_shapes(t, [a.shape for a in arrays])
+    shape = broadcast_shapes(t, [a.shape for a in args if isinstance(a, Arr)])
     wide = [broadcast_view(t, a, shape) if isinstance(a, Arr) and a.shape != shape else a for a in args]
 
     def body(idx: Indices) -> Value:
@@ -381,13 +144,15 @@ def elementwise(t: Tracer, f: Callable[..., Value], args: Sequence[Value], hint:
     return generate(t, shape, body, hint)
 
 
-def fill(t: Tracer, shape: Indices, value: Value, dtype: object) -> Arr:
+def fill(t: Tracer, shape: Indices, value: Value, dtype: Any) -> Arr:
     """A new array of one value."""
-    x = convert(t, value, dtype)  # type: ignore[arg-type]  # a NumPy dtype
+    x = convert(t, value, dtype)
     if not shape:
         return rank0(t, x)
     if isinstance(x, Num) and isinstance(x.atom, Const) and x.atom == Const(0, x.dtype):
         return new_array(t, t.b.one(Alloc("zeros", x.dtype, shape), "zeros"))
+    if isinstance(x, Cx) and x.re == x.im == Const(0.0, x.dtype):
+        return empty(t, shape, x.dtype, True, "zeros")
     out = generate(t, shape, lambda idx: x)
     assert isinstance(out, Arr)
     return out
@@ -418,8 +183,35 @@ def assign(t: Tracer, target: Arr, value: Value) -> None:
         value = _fitted(t, value, target.shape)
         if value.obj is target.obj:
             value = copy(t, value)
+    if _is_whole(target) and not _shifts_type(target, value):
+        _replace(t, target, value)
+        return
     put_each(t, target, target.shape, lambda idx: idx,
              lambda idx: element(t, value, idx) if isinstance(value, Arr) else value)  # fmt: skip
+
+
+def _is_whole(target: Arr) -> bool:
+    return target.view is None or (
+        not isinstance(target.view, Reshape) and target.view.inner is None
+        and all(a.dim == d and a.start == ZERO and a.step == ONE for d, a in enumerate(target.view.axes))
+        and target.shape == target.obj.shape
+    )  # fmt: skip
+
+
+def _shifts_type(target: Arr, value: Value) -> bool:
+    return isinstance(value, Arr) and value.is_complex and not target.is_complex
+
+
+def _replace(t: Tracer, target: Arr, value: Value) -> None:
+    """Every element of a whole array is assigned: the old contents do not matter."""
+    check_writable(t, target.obj)
+    dtype = numpy_dtype(target)
+    out = generate(
+        t, target.shape, lambda idx: element(t, value, idx) if isinstance(value, Arr) else value,
+        target.obj.name or "t", dtype,
+    )  # fmt: skip
+    assert isinstance(out, Arr)
+    write_object(t, target.obj, t.state.heap.pop(out.obj))
 
 
 def _fitted(t: Tracer, value: Arr, shape: Indices) -> Arr:
@@ -440,16 +232,16 @@ def _fitted(t: Tracer, value: Arr, shape: Indices) -> Arr:
 
 
 def put_each(
-    t: Tracer, target: Arr, box: Indices, where: Callable[[Indices], Indices],
-    value: Callable[[Indices], Value], op: str = "=", modes: str | None = None,
-    keep: Callable[[Indices], Atom] | None = None,
+    t: Tracer, target: Arr, box: Indices, where: Callable[[Indices], Indices], value: Body,
+    op: str = "=", modes: str | None = None, keep: Callable[[Indices], Atom] | None = None,
 ) -> None:  # fmt: skip
     """For every index of `box`: combine a value into the target at `where(index)`."""
     check_writable(t, target.obj)
     before = read_object(t, target.obj)
-    acc = before.fresh()
-    vars = tuple(map(t.index_var, _index_hints(len(box))))
-    with t.b.scope():
+    vars = tuple(map(t.index_var, index_hints(len(box))))
+    acc = t.fresh(before.type, before.hint)
+    heap = dict(t.state.heap)
+    with t.construct(), t.b.scope():
         if keep is None:
             _put(t, target, acc, where(vars), value(vars), modes)
         else:
@@ -458,14 +250,16 @@ def put_each(
                 _put(t, target, acc, where(vars), value(vars), modes)
                 then = t.b.body(())
             t.emit_if(cond, then)
+        refuse_writes(t, heap)
         body = t.b.body(())
+    t.state.heap = heap
     out = t.b.one(Each(vars, box, (Acc((acc,), (before,), op),), body), before.hint)
     write_object(t, target.obj, out)
 
 
 def _put(t: Tracer, target: Arr, acc: Var, idx: Indices, value: Value, modes: str | None) -> None:
     at, modes = base_index(t, target, idx, "p" * len(idx) if modes is None else modes)
-    x = convert(t, value, numpy_dtype(target))  # type: ignore[arg-type]  # a NumPy dtype
+    x = convert(t, value, numpy_dtype(target))
     if isinstance(x, Cx):
         t.b.run(Put((acc,), (*at, ZERO), (x.re,), modes + "p"))
         t.b.run(Put((acc,), (*at, ONE), (x.im,), modes + "p"))
@@ -478,9 +272,3 @@ def scalar_value(t: Tracer, value: Value) -> Value:
     return element(t, value, ()) if isinstance(value, Arr) and value.rank == 0 else value
 
 
-__all__ = [
-    "Known", "assign", "base_index", "broadcast_shapes", "broadcast_view", "check_writable",
-    "compose", "copy", "count", "element", "elementwise", "empty", "fill", "full_axes", "generate",
-    "materialise", "meet", "new_array", "numpy_dtype", "pair", "put_each", "put_element", "rank0",
-    "read_object", "reshape", "scalar_value", "settle", "transpose", "whole", "write_object",
-]  # fmt: skip

@@ -7,12 +7,14 @@ import functools
 import inspect
 import linecache
 import types
+import weakref
 from dataclasses import dataclass
 
 from tapeless.core.names import Loc
 from tapeless.errors import SourceError
 
 FunctionNode = ast.FunctionDef | ast.Lambda
+_LOCS: weakref.WeakKeyDictionary[ast.AST, Loc] = weakref.WeakKeyDictionary()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -24,14 +26,17 @@ class Source:
     name: str
 
     def loc(self, node: ast.AST) -> Loc:
-        return Loc(
-            self.file,
-            getattr(node, "lineno", self.node.lineno),
-            getattr(node, "col_offset", 0),
-            getattr(node, "end_lineno", 0) or 0,
-            getattr(node, "end_col_offset", 0) or 0,
-            self.name,
-        )
+        known = _LOCS.get(node)
+        if known is None:
+            known = _LOCS[node] = Loc(
+                self.file,
+                getattr(node, "lineno", self.node.lineno),
+                getattr(node, "col_offset", 0),
+                getattr(node, "end_lineno", 0) or 0,
+                getattr(node, "end_col_offset", 0) or 0,
+                self.name,
+            )
+        return known
 
     @property
     def text(self) -> str:

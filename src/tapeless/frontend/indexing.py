@@ -7,9 +7,13 @@ from typing import TYPE_CHECKING, Any
 from tapeless.core.names import Atom, Const
 from tapeless.core.types import i64
 from tapeless.errors import CompileError, UnsupportedError
-from tapeless.frontend import arrays
+from tapeless.frontend.arrays import assign, scalar_value
+from tapeless.frontend.construct import array_of, as_array, as_operand
+from tapeless.frontend.fancy import gather, is_mask, scatter_store
 from tapeless.frontend.iteration import NeedsStatic, iterate, seq_item
-from tapeless.frontend.scalars import index_atom, known_int
+from tapeless.frontend.places import compose, element, put_element, settle
+from tapeless.frontend.scalars import index_atom
+from tapeless.frontend.slices import slice_parts
 from tapeless.frontend.values import (
     Arr, Axis, DictObj, Known, ListObj, Many, Num, Ref, Seq, Slice, Tup, Value,
 )  # fmt: skip
@@ -19,6 +23,13 @@ if TYPE_CHECKING:
     from tapeless.frontend.tracer import Tracer
 
 FULL = Slice(Known(None), Known(None), Known(None))
+
+
+def wrap(t: Tracer, value: Any) -> Value:
+    """The result of an operation of compile time."""
+    if isinstance(value, list):
+        return new_list(t, tuple(wrap(t, v) for v in value))
+    return Known(value)
 
 
 def new_list(t: Tracer, items: tuple[Value, ...]) -> Ref:
@@ -52,7 +63,7 @@ def subscript(t: Tracer, value: Value, index: Value) -> Value:
         case Known(value=v):
             key = _static_key(t, index)
             try:
-                return t.wrap_known(v[key])
+                return wrap(t, v[key])
             except (IndexError, KeyError, TypeError) as error:
                 raise CompileError(f"{type(error).__name__}: {error}", t.loc) from None
         case _ if hasattr(value, "size"):
@@ -70,16 +81,16 @@ def _static_key(t: Tracer, index: Value) -> Any:
             return tuple(_static_key(t, i) for i in items)
         case Slice(a, b, c):
             return slice(_static_key(t, a), _static_key(t, b), _static_key(t, c))
-    if t.in_countable_loop():
+    if t.countable:
         raise NeedsStatic
     raise CompileError("this index must be known at compile time", t.loc,
                        "use an array, or loop over the items themselves")  # fmt: skip
 
 
 def _pick(t: Tracer, items: tuple[Value, ...], index: Value, make: Any) -> Value:
-    index = arrays.scalar_value(t, index)
+    index = scalar_value(t, index)
     if isinstance(index, Num):
-        if t.in_countable_loop():
+        if t.countable:
             raise NeedsStatic
         return _select_item(t, items, index)
     key = _static_key(t, index)
@@ -94,8 +105,6 @@ def _pick(t: Tracer, items: tuple[Value, ...], index: Value, make: Any) -> Value
 
 def _select_item(t: Tracer, items: tuple[Value, ...], index: Num) -> Value:
     """items[i] with a run-time i: an array of the items, indexed."""
-    from tapeless.frontend.construct import array_of  # noqa: PLC0415
-
     return index_array(t, array_of(t, Tup(items), None), index)
 
 
@@ -119,8 +128,8 @@ def index_items(t: Tracer, index: Value, rank: int) -> list[Value]:
     parts = list(index.items) if isinstance(index, Tup) else [index]
     if isinstance(index, Known) and isinstance(index.value, tuple):
         parts = [Known(v) for v in index.value]
-    parts = [arrays.scalar_value(t, p) for p in parts]
-    parts = [t.as_array(p) if _is_listlike(p) else p for p in parts]
+    parts = [scalar_value(t, p) for p in parts]
+    parts = [as_array(t, p) if _is_listlike(p) else p for p in parts]
     used = sum(_axes_used(p) for p in parts)
     dots = [k for k, p in enumerate(parts) if isinstance(p, Known) and p.value is Ellipsis]
     if len(dots) > 1:
@@ -143,10 +152,6 @@ def _axes_used(p: Value) -> int:
     return p.rank if is_mask(p) else 1  # type: ignore[union-attr]  # a mask is an array
 
 
-def is_mask(p: Value) -> bool:
-    return isinstance(p, Arr) and p.dtype.is_bool
-
-
 def is_advanced(p: Value) -> bool:
     return isinstance(p, Arr)
 
@@ -161,13 +166,11 @@ def index_array(t: Tracer, arr: Arr, index: Value) -> Value:
     """arr[index]: an element, a view, or (masks, index arrays) a new array."""
     parts = index_items(t, index, arr.rank)
     if any(is_advanced(p) for p in parts):
-        from tapeless.frontend.fancy import gather  # noqa: PLC0415
-
         return gather(t, arr, parts)
     if len(parts) == arr.rank and all(is_int(p) for p in parts):
         idx = tuple(index_atom(t, p) for p in parts)
         _static_bounds(t, idx, arr.shape)
-        return arrays.element(t, arr, idx, modes(t, idx))
+        return element(t, arr, idx, modes(t, idx))
     return view(t, arr, parts)
 
 
@@ -199,86 +202,11 @@ def view(t: Tracer, arr: Arr, parts: list[Value]) -> Arr:
             shape.append(count)
         elif is_int(part):
             i = index_atom(t, part)
-            outer.append(Axis(arrays.settle(t, i, size, "w", axis)))
+            outer.append(Axis(settle(t, i, size, "w", axis)))
         else:
             raise CompileError(f"{t.describe(part)} cannot be an index", t.loc)
         axis += 1
-    return arrays.compose(t, tuple(shape), outer, arr)
-
-
-def slice_parts(t: Tracer, s: Slice, n: Atom) -> tuple[Atom, Atom, int]:
-    """First index, number of items, step: as Python clips them."""
-    step = _static_step(t, s.step)
-    if step < 0:
-        return _slice_down(t, s, n, step)
-    lo, hi = _bound(t, s.start), _bound(t, s.stop)
-    p = t.b.prim
-    if lo is None or (isinstance(lo, Const) and lo.value >= 0):
-        start: Atom = ZERO if lo is None else lo
-    elif isinstance(lo, Const):
-        start = p("max", p("add", n, lo), ZERO)
-    else:
-        start = _clip(t, lo, n)
-    if hi is None:
-        stop = n
-    elif isinstance(hi, Const):
-        stop = p("add", n, hi) if hi.value < 0 else p("min", hi, n)
-    else:
-        stop = _clip(t, hi, n)
-    span = p("sub", stop, start)
-    if step > 1:
-        span = p("floordiv", p("add", span, Const(step - 1, i64)), Const(step, i64))
-    size = span if span == n or t.is_nonnegative(span) else p("max", span, ZERO)
-    t.nonnegative.add(size)
-    return start, size, step
-
-
-def _slice_down(t: Tracer, s: Slice, n: Atom, step: int) -> tuple[Atom, Atom, int]:
-    """A slice with a negative step counts down from its start (default: the last)."""
-    p = t.b.prim
-    last = p("sub", n, ONE)
-    lo, hi = _bound(t, s.start), _bound(t, s.stop)
-    start = last if lo is None else p("min", p("max", _wrapped(t, lo, n), Const(-1, i64)), last)
-    stop: Atom = (
-        Const(-1, i64) if hi is None else p("min", p("max", _wrapped(t, hi, n), Const(-1, i64)), last)
-    )
-    span = p("floordiv", p("add", p("sub", start, stop), Const(-step - 1, i64)), Const(-step, i64))
-    size = n if (lo is None and hi is None and step == -1) else p("max", span, ZERO)
-    t.nonnegative.add(size)
-    return start, size, step
-
-
-def _static_step(t: Tracer, value: Value) -> int:
-    if isinstance(value, Known) and value.value is None:
-        return 1
-    if isinstance(value, Known) and isinstance(value.value, int):
-        if value.value == 0:
-            raise CompileError("a slice step cannot be zero", t.loc)
-        return int(value.value)
-    raise UnsupportedError("a slice step must be known at compile time", t.loc,
-                           "loop with range(start, stop, step)")  # fmt: skip
-
-
-def _bound(t: Tracer, value: Value) -> Atom | None:
-    if isinstance(value, Known) and value.value is None:
-        return None
-    return index_atom(t, arrays.scalar_value(t, value), "a slice bound")
-
-
-def _wrapped(t: Tracer, i: Atom, n: Atom) -> Atom:
-    if t.is_nonnegative(i):
-        return i
-    return t.b.prim("select", t.b.prim("lt", i, ZERO), t.b.prim("add", i, n), i)
-
-
-def _clip(t: Tracer, i: Atom, n: Atom) -> Atom:
-    at = t.b.prim("min", _wrapped(t, i, n), n)
-    if t.is_nonnegative(i):
-        t.nonnegative.add(at)
-        return at
-    at = t.b.prim("max", at, ZERO)
-    t.nonnegative.add(at)
-    return at
+    return compose(t, tuple(shape), outer, arr)
 
 
 # Writing ------------------------------------------------------------------------------------
@@ -308,42 +236,19 @@ def store(t: Tracer, place: Value, index: Value, value: Value) -> None:
 
 
 def store_array(t: Tracer, place: Arr, index: Value, value: Value) -> None:
-    value = t.as_operand(value)
+    value = as_operand(t, value)
     parts = index_items(t, index, place.rank)
     if any(is_advanced(p) for p in parts):
-        from tapeless.frontend.fancy import scatter_store  # noqa: PLC0415
-
         scatter_store(t, place, parts, value)
         return
     if len(parts) == place.rank and all(is_int(p) for p in parts):
         idx = tuple(index_atom(t, p) for p in parts)
         _static_bounds(t, idx, place.shape)
-        scalar = arrays.scalar_value(t, value)
+        scalar = scalar_value(t, value)
         if isinstance(scalar, Arr):
             if not all(s == ONE for s in scalar.shape):
                 raise CompileError("an array cannot be put into one element", t.loc)
-            scalar = arrays.element(t, scalar, (ZERO,) * scalar.rank)
-        arrays.put_element(t, place, idx, scalar, modes(t, idx))
+            scalar = element(t, scalar, (ZERO,) * scalar.rank)
+        put_element(t, place, idx, scalar, modes(t, idx))
         return
-    arrays.assign(t, view(t, place, parts), value)
-
-
-def update(t: Tracer, place: Value, index: Value, op: str, value: Value) -> None:
-    """place[index] op= value"""
-    from tapeless.frontend.expressions import augment, binary  # noqa: PLC0415
-
-    if isinstance(place, Arr):
-        parts = index_items(t, index, place.rank)
-        if not any(is_advanced(p) for p in parts) and not all(is_int(p) for p in parts):
-            target = view(t, place, parts)
-            arrays.assign(t, target, binary(t, op, target, value))
-            return
-        if any(is_advanced(p) for p in parts):
-            now = index_array(t, place, index)
-            store(t, place, index, binary(t, op, now, value))
-            return
-    store(t, place, index, augment(t, op, subscript(t, place, index), value))
-
-
-__all__ = ["FULL", "index_array", "index_items", "known_int", "new_list", "slice_parts", "store",
-           "subscript", "update", "view"]  # fmt: skip
+    assign(t, view(t, place, parts), value)

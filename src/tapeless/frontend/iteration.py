@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from tapeless.core.names import Atom, Const
 from tapeless.core.types import i64
 from tapeless.errors import CompileError
-from tapeless.frontend import arrays
-from tapeless.frontend.join import unpack
-from tapeless.frontend.scalars import index_atom, known_int
+from tapeless.frontend.join import ArrayForm, ListForm, Number, Same, SeqForm, Tree
+from tapeless.frontend.places import compose, element
+from tapeless.frontend.scalars import index_atom, known_int, scalar
 from tapeless.frontend.values import (
     Arr, Axis, DictObj, Gen, Known, ListObj, Many, Num, Ref, Rng, Seq, Tup, Value, weak_int,
 )  # fmt: skip
@@ -47,9 +47,7 @@ def iterate(t: Tracer, value: Value) -> Items:
         case Many():
             return value
         case Gen():
-            from tapeless.frontend.comprehensions import as_list  # noqa: PLC0415
-
-            return iterate(t, as_list(t, value))
+            return iterate(t, t.rules.as_list(t, value))
     raise CompileError(f"cannot iterate over {t.describe(value)}", t.loc)
 
 
@@ -67,9 +65,9 @@ def _iterate_known(t: Tracer, v: Any) -> Items:
 def row(t: Tracer, arr: Arr, i: Atom) -> Value:
     """Item i (in range) of an array: an element, or a view."""
     if arr.rank == 1:
-        return arrays.element(t, arr, (i,))
+        return element(t, arr, (i,))
     outer = [Axis(i), *(Axis(ZERO, d) for d in range(arr.rank - 1))]
-    return arrays.compose(t, arr.shape[1:], outer, arr)
+    return compose(t, arr.shape[1:], outer, arr)
 
 
 def range_item(t: Tracer, r: Rng, i: Atom) -> Value:
@@ -126,13 +124,10 @@ def seq_items(t: Tracer, seq: Seq) -> Many:
 
 def seq_item(t: Tracer, seq: Seq, i: Atom) -> Value:
     """Element i (in range) of a list of run-time length."""
-    return seq_rebuild(t, seq.form, [row(t, Arr(leaf), i) for leaf in seq.leaves])
+    return seq_rebuild(t, seq.form, [row(t, leaf, i) for leaf in seq.leaves])
 
 
 def seq_rebuild(t: Tracer, form: Any, parts: list[Value]) -> Value:
-    from tapeless.frontend.join import ArrayForm, ListForm, Number, Same, Tree  # noqa: PLC0415
-    from tapeless.frontend.scalars import scalar  # noqa: PLC0415
-
     match form:
         case Same(value):
             return value
@@ -142,10 +137,17 @@ def seq_rebuild(t: Tracer, form: Any, parts: list[Value]) -> Value:
         case Tree(items, cls):
             return Tup(tuple(seq_rebuild(t, f, parts) for f in items), cls)
         case ListForm(items):
-            return Tup(tuple(seq_rebuild(t, f, parts) for f in items))
+            obj = ListObj()
+            t.state.heap[obj] = tuple(seq_rebuild(t, f, parts) for f in items)
+            return Ref(obj)
         case ArrayForm():
             return parts.pop(0)
-    return unpack(t, form, [])
+        case SeqForm(element, leaves):
+            own = tuple(parts.pop(0) for _ in leaves)
+            obj = ListObj()
+            t.state.heap[obj] = Seq(own[0].shape[0], element, own)  # type: ignore[union-attr,arg-type]  # arrays
+            return Ref(obj)
+    raise CompileError("the elements of this list cannot be looped over", t.loc)
 
 
 def zipped(t: Tracer, values: list[Value]) -> Items:
@@ -211,4 +213,25 @@ def length(t: Tracer, value: Value) -> Atom:
     return Const(len(items), i64) if isinstance(items, list) else items.size
 
 
-Maker: TypeAlias = Callable[..., Value]
+
+MAX_UNROLL = 64
+T = TypeVar("T")
+
+
+def counted_or_unrolled(
+    t: Tracer, items: Many, counted: Callable[[Many], T], unrolled: Callable[[list[Value]], T]
+) -> T:
+    """A short loop of static length is counted, unless its body needs to know the index."""
+    if not (isinstance(items.size, Const) and items.size.value <= MAX_UNROLL):
+        return counted(items)
+    before, count, memo = t.snapshot(), len(t.b.scopes[-1]), dict(t.b.memo[-1])
+    t.countable += 1
+    try:
+        return counted(items)
+    except NeedsStatic:
+        before.restore(t.frames, t.state)
+        del t.b.scopes[-1][count:]
+        t.b.memo[-1] = memo
+    finally:
+        t.countable -= 1
+    return unrolled([items.item(Const(k, i64)) for k in range(int(items.size.value))])

@@ -6,19 +6,22 @@ of agreed types and rebuilt on the other side. A form says how.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-import numpy as np
-
 from tapeless.core.names import Atom, Const, Var
-from tapeless.core.types import DType, bool_, f64, i64
+from tapeless.core.types import INDEX, Array, DType, Scalar, Size, Type, f64, i64
 from tapeless.errors import CompileError
-from tapeless.frontend.arrays import copy, empty, new_array, read_object
-from tapeless.frontend.scalars import is_weak, scalar
+from tapeless.frontend.arrays import copy, empty, materialise
+from tapeless.frontend.places import new_array, read_object
+from tapeless.frontend.scalars import scalar
 from tapeless.frontend.values import (
-    Arr, ArrayObj, Cx, Known, ListObj, Maybe, Num, Ref, Seq, Tup, Unbound, Value, is_number,
+    Arr, ArrayObj, Cx, InstanceObj, Known, ListObj, Maybe, Num, Ref, Seq, Tup, Unbound, Value,
+    is_number,
 )  # fmt: skip
+
+from tapeless.ir.types_of import size_of
 
 if TYPE_CHECKING:
     from tapeless.frontend.tracer import Tracer
@@ -128,6 +131,7 @@ def join(t: Tracer, a: Value, b: Value, name: str) -> Form:
         return Same(a)
     if is_number(a) and is_number(b):
         return _join_scalars(t, a, b, name)
+    a, b = spelled(a), spelled(b)
     match a, b:
         case Tup(xs, cls), Tup(ys, cls2) if len(xs) == len(ys) and cls is cls2:
             return Tree(tuple(join(t, x, y, name) for x, y in zip(xs, ys, strict=True)), cls)
@@ -151,6 +155,14 @@ def join(t: Tracer, a: Value, b: Value, name: str) -> Form:
         f"'{name}' is {t.describe(a)} on one path and {t.describe(b)} on the other", t.loc,
         "give it one type on every path",
     )  # fmt: skip
+
+
+def spelled(value: Value) -> Value:
+    """A tuple of compile time as a tuple of values."""
+    if isinstance(value, Known) and isinstance(value.value, tuple):
+        fields = hasattr(type(value.value), "_fields")
+        return Tup(tuple(map(Known, value.value)), type(value.value) if fields else None)
+    return value
 
 
 def _join_absent(t: Tracer, a: Value, b: Value, name: str) -> Form:
@@ -211,6 +223,7 @@ def pack(t: Tracer, form: Form, value: Value, out: list[Atom]) -> None:
         case Number():
             _pack_number(t, form, value, out)
         case Tree(items):
+            value = spelled(value)
             parts = value.items if isinstance(value, Tup) else (None,) * len(items)
             for item, part in zip(items, parts, strict=True):
                 pack(t, item, part if part is not None else Unbound(), out)
@@ -250,10 +263,9 @@ def _pack_seq(t: Tracer, form: SeqForm, value: Value, out: list[Atom]) -> None:
     if not isinstance(content, Seq):
         content = Seq(Const(0, i64), form.element, tuple(
             empty(t, tuple(Const(0, i64) if s is None else s for s in leaf.shape), leaf.dtype,
-                  leaf.is_complex).obj for leaf in form.leaves))  # fmt: skip
+                  leaf.is_complex) for leaf in form.leaves))  # fmt: skip
     out.append(content.size)
-    for leaf in content.leaves:
-        out.append(read_object(t, leaf))
+    out += [materialise(t, leaf) for leaf in content.leaves]
 
 
 def unpack(t: Tracer, form: Form, atoms: list[Var]) -> Value:
@@ -279,9 +291,9 @@ def unpack(t: Tracer, form: Form, atoms: list[Var]) -> Value:
         case SeqForm(element, leaves):
             size = atoms.pop(0)
             t.nonnegative.add(size)
-            objs = tuple(new_array(t, atoms.pop(0), leaf.is_complex).obj for leaf in leaves)
+            arrs = tuple(new_array(t, atoms.pop(0), leaf.is_complex) for leaf in leaves)
             obj = ListObj()
-            t.state.heap[obj] = Seq(size, element, objs)
+            t.state.heap[obj] = Seq(size, element, arrs)
             return Ref(obj)
 
 
@@ -291,6 +303,8 @@ def _unpack_array(t: Tracer, form: ArrayForm, atoms: list[Var]) -> Arr:
             t.nonnegative.add(atoms.pop(0))
     arr = new_array(t, atoms.pop(0), form.is_complex)
     arr.obj.cousins = form.cousins
+    for cousin in form.cousins:
+        t.dependents.setdefault(cousin, set()).add(arr.obj)
     arr.obj.name = form.name
     return arr
 
@@ -336,8 +350,29 @@ def atom_types(form: Form) -> int:
             return 1 + len(leaves)
 
 
-__all__ = [
-    "Absent", "ArrayForm", "Form", "ListForm", "Number", "Same", "SeqForm", "Tree", "atom_types",
-    "bool_", "form_of", "is_weak", "join", "join_numbers", "np", "number_form", "pack", "same_known",
-    "seq_form", "unpack",
-]  # fmt: skip
+def new_vars(form: Form, name: str, out: list[Var], make: Callable[[Type, str], Var]) -> None:
+    """Appends variables for the atoms that travel under a form."""
+    hint = name if name.isidentifier() else "t"
+    match form:
+        case Number(dtype, is_complex):
+            out.append(make(Scalar(dtype), hint))
+            if is_complex:
+                out.append(make(Scalar(dtype), hint))
+        case Tree(items) | ListForm(items):
+            for item in items:
+                new_vars(item, name, out, make)
+        case ArrayForm(dtype, is_complex, shape):
+            sizes: list[Size] = []
+            for size in shape:
+                if size is None:
+                    out.append(make(INDEX, "size"))
+                sizes.append(out[-1] if size is None else size_of(size))
+            tail = [2] if is_complex else []
+            out.append(make(Array(dtype, (*sizes, *tail)), form.name or hint))
+        case SeqForm(_, leaves):
+            out.append(make(INDEX, "size"))
+            length = out[-1]
+            for leaf in leaves:
+                rest = [size_of(s) for s in leaf.shape[1:] if s is not None]
+                tail = [2] if leaf.is_complex else []
+                out.append(make(Array(leaf.dtype, (length, *rest, *tail)), hint))

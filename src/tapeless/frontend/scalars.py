@@ -16,7 +16,7 @@ import numpy as np
 from tapeless.core.names import Atom, Const
 from tapeless.core.types import DType, bool_, f32, f64, from_numpy, i64
 from tapeless.errors import CompileError, UnsupportedError
-from tapeless.frontend.values import Cx, Known, Num, Value
+from tapeless.frontend.values import Arr, Cx, Known, Num, Value
 
 if TYPE_CHECKING:
     from tapeless.frontend.tracer import Tracer
@@ -83,6 +83,28 @@ def resolve(ufunc: np.ufunc, types: tuple[Any, ...]) -> tuple[np.dtype[Any], ...
     return ufunc.resolve_dtypes((*types, *(None,) * ufunc.nout))  # type: ignore[return-value]
 
 
+def resolve_type(t: Tracer, values: Sequence[Value]) -> np.dtype[Any]:
+    """np.result_type of numbers, arrays and static types (Python's numbers are weak)."""
+    strong: list[np.dtype[Any]] = []
+    examples: list[Any] = []
+    for value in values:
+        if isinstance(value, Arr):
+            cx = np.dtype("c8" if value.dtype.bits == 32 else "c16")
+            strong.append(cx if value.is_complex else value.dtype.numpy)
+            continue
+        if isinstance(value, Known) and isinstance(value.value, np.dtype | type):
+            strong.append(np.dtype(value.value))
+            continue
+        key = type_key(value)
+        if isinstance(key, type):
+            examples.append(key(0))
+        else:
+            strong.append(key)
+    if examples and not strong:
+        examples = [np.dtype(type(e)) for e in examples]
+    return np.result_type(*strong, *examples)
+
+
 def convert(t: Tracer, value: Value, dtype: np.dtype[Any], weak: bool = False) -> Scalar:
     """The scalar as an element of a NumPy dtype."""
     x = scalar(t, value)
@@ -94,11 +116,22 @@ def convert(t: Tracer, value: Value, dtype: np.dtype[Any], weak: bool = False) -
     target = from_numpy(dtype)
     if target is None:
         raise UnsupportedError(f"element type {dtype} is not supported", t.loc)
+    if isinstance(value, Known) and target.is_int:
+        _check_range(t, value.value, dtype)
     if isinstance(x, Cx):
         raise CompileError(
             f"a complex number cannot become {target.name}", t.loc, "take .real or abs()"
         )
     return Num(t.b.cast(x.atom, target), weak)
+
+
+def _check_range(t: Tracer, value: Any, dtype: np.dtype[Any]) -> None:
+    """NumPy refuses a Python int that the element type cannot hold."""
+    if type(value) is int:
+        info = np.iinfo(dtype)
+        if not info.min <= value <= info.max:
+            raise CompileError(f"the Python int {value} does not fit {dtype}", t.loc,
+                               "convert the array to a wider type first")  # fmt: skip
 
 
 # Real operators ------------------------------------------------------------------------------
@@ -140,11 +173,34 @@ def _logical(name: str) -> Emit:
 
 
 def _add(t: Tracer, a: Atom, b: Atom) -> Atom:
-    return t.b.prim("or" if a.dtype.is_bool else t.checked("add"), a, b)
+    if a.dtype.is_bool:
+        return t.b.prim("or", a, b)
+    out = t.b.prim("add", a, b)
+    if t.overflow and a.dtype.kind == "i":  # both operands differ in sign from the sum
+        _no_overflow(t, t.b.prim("and", t.b.prim("xor", a, out), t.b.prim("xor", b, out)))
+    return out
+
+
+def _subtract(t: Tracer, a: Atom, b: Atom) -> Atom:
+    out = t.b.prim("sub", a, b)
+    if t.overflow and a.dtype.kind == "i":
+        _no_overflow(t, t.b.prim("and", t.b.prim("xor", a, b), t.b.prim("xor", a, out)))
+    return out
+
+
+def _no_overflow(t: Tracer, sign: Atom) -> None:
+    """jit(check="overflow"): `sign` is negative where a result left its range."""
+    t.b.check(t.b.prim("le", Const(0, sign.dtype), sign), "OverflowError", "integer overflow")
 
 
 def _multiply(t: Tracer, a: Atom, b: Atom) -> Atom:
-    return t.b.prim("and" if a.dtype.is_bool else t.checked("mul"), a, b)
+    if a.dtype.is_bool:
+        return t.b.prim("and", a, b)
+    out = t.b.prim("mul", a, b)
+    if t.overflow and a.dtype.kind == "i":  # the high half is the sign of the low half
+        sign = t.b.prim("shr", out, Const(a.dtype.bits - 1, a.dtype))
+        t.b.check(t.b.prim("eq", t.b.prim("mulhi", a, b), sign), "OverflowError", "integer overflow")
+    return out
 
 
 def _negative(t: Tracer, a: Atom) -> Atom:
@@ -219,7 +275,7 @@ def _heaviside(t: Tracer, a: Atom, b: Atom) -> Atom:
 
 
 REAL: dict[str, Emit] = {
-    "add": _add, "subtract": lambda t, a, b: t.b.prim(t.checked("sub"), a, b), "multiply": _multiply,
+    "add": _add, "subtract": _subtract, "multiply": _multiply,
     "divide": _prim("div"), "floor_divide": _floordiv("floordiv"), "remainder": _floordiv("mod"),
     "fmod": _prim("fmod"), "power": _power, "float_power": _power, "negative": _negative,
     "positive": lambda t, a: a, "absolute": lambda t, a: a if a.dtype.is_bool else t.b.prim("abs", a),
@@ -300,7 +356,9 @@ def apply_ufunc(t: Tracer, ufunc: np.ufunc, args: Sequence[Value]) -> Value:
     """A NumPy ufunc on scalars of either time."""
     name = ufunc.__name__
     weak = all(is_weak(a) for a in args)
-    keys = tuple(_python_int(type_key(a)) if weak else type_key(a) for a in args) if name not in _BOOLEAN else tuple(map(type_key, args))
+    keys = tuple(map(type_key, args))
+    if weak and name not in _BOOLEAN:
+        keys = tuple(map(_python_int, keys))
     try:
         types = resolve(ufunc, keys)
     except TypeError:
@@ -335,7 +393,8 @@ def _apply_complex(t: Tracer, name: str, args: list[Scalar], weak: bool) -> Valu
     if rule is not None:
         result = rule(t, *args)
         return Cx(result.re, result.im, weak) if isinstance(result, Cx) else Num(result.atom, weak)
-    return t.complex_function(name, args)
+    result = t.library(("complex", name), *args)
+    return Cx(result.re, result.im, weak) if isinstance(result, Cx) else result
 
 
 def describe_type(value: Value) -> str:

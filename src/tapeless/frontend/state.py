@@ -7,6 +7,7 @@ from typing import Any
 
 from tapeless.core.names import Var
 from tapeless.frontend.capture import Source
+from tapeless.frontend.liveness import Liveness
 from tapeless.frontend.signature import Path
 from tapeless.frontend.values import ArrayObj, HeapObj, Known, Value
 
@@ -19,23 +20,21 @@ class Frame:
     """Local names of one call. `parent` is the frame that a nested function closes over."""
 
     __slots__ = (
-        "captured", "globals", "is_library", "is_main", "locals", "locals_declared", "owner", "parent",
-        "source",
+        "captured", "globals", "is_library", "liveness", "locals", "owner", "parent", "source",
     )  # fmt: skip
 
     def __init__(
         self, source: Source, globals: Mapping[str, Any], captured: Mapping[str, Any],
-        parent: Frame | None = None, owner: Path | None = None, *, is_main: bool = False,
+        parent: Frame | None = None, owner: Path | None = None,
     ) -> None:  # fmt: skip
         self.source = source
         self.globals = globals
         self.captured = captured
         self.parent = parent
         self.owner = owner
-        self.is_main = is_main
         self.is_library = ".frontend." in str(globals.get("__name__", ""))
         self.locals: dict[str, Value] = {FLOW: Known(NORMAL)}
-        self.locals_declared: frozenset[str] = frozenset()
+        self.liveness = Liveness()
 
 
 class State:

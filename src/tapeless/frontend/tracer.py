@@ -1,123 +1,70 @@
-"""The staged evaluator: holds what is known while one function is turned into Core."""
+"""What is known while one function is turned into Core; all rules receive it as `t`."""
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator, Sequence
+import types
+from collections.abc import Callable, Container, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any
 
 from tapeless.core.names import Atom, Const, Loc, Var
-from tapeless.core.types import INDEX, Scalar, i64
+from tapeless.core.types import INDEX, Type
 from tapeless.errors import CompileError
+from tapeless.frontend.builder import TracingBuilder
 from tapeless.frontend.state import Frame, Snapshot, State
 from tapeless.frontend.values import (
-    Arr, ArrayObj, Cx, DictObj, Fn, Gen, InstanceObj, Known, ListObj, Many, Maybe, Method, Num,
-    Partial, Ref, Rng, Slice, Tup, Unbound, Value,
+    Arr, ArrayMethod, ArrayObj, Cx, DictObj, Fn, Gen, InstanceObj, Known, ListObj, Many, Maybe, Method,
+    Num, Partial, Ref, Rng, Slice, Tup, Unbound, Value,
 )  # fmt: skip
-from tapeless.ir.build import Builder
-from tapeless.ir.syntax import Body, Exp, If, Let, Prim
+from tapeless.ir.syntax import Body, If
 
 
-class TracingBuilder(Builder):
-    """Shares index arithmetic as it is emitted, and keeps `x + c` chains short, so that sizes
-    that are equal are the same variable."""
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """The evaluator's parts that refer to each other in a circle; `trace.py` ties the knot."""
 
-    def __init__(self) -> None:
-        super().__init__()
-        self.memo: list[dict[Any, Atom]] = [{}]
-        self.offsets: dict[Var, tuple[Var, int]] = {}
-        self.born: dict[Var, int] = {}
+    evaluate: Callable[[Tracer, ast.expr], Value]
+    block: Callable[[Tracer, Sequence[ast.stmt]], None]
+    bind: Callable[[Tracer, ast.expr, Value], None]
+    call: Callable[[Tracer, Value, Sequence[Value], dict[str, Value]], Value]
+    as_list: Callable[[Tracer, Gen], Value]
+    library: Callable[[Tracer, Any, Sequence[Value], dict[str, Value]], Value]
+    keys: Container[Any]  # of the library
 
-    @contextmanager
-    def scope(self) -> Iterator[list[Let]]:
-        with super().scope() as stms:
-            self.memo.append({})
-            try:
-                yield stms
-            finally:
-                self.memo.pop()
 
-    @contextmanager
-    def reopen(self, stms: list[Let]) -> Iterator[None]:
-        """Go on emitting into a scope that was left."""
-        self.scopes.append(stms)
-        self.memo.append({})
-        try:
-            yield
-        finally:
-            self.memo.pop()
-            self.scopes.pop()
+@dataclass(slots=True)
+class Hints:
+    """What an earlier trace of a loop found out about its state."""
 
-    def let(self, exp: Exp, *hints: str) -> tuple[Var, ...]:
-        outs = super().let(exp, *hints)
-        for out in outs:
-            self.born[out] = len(self.born)
-        return outs
-
-    def prim(self, op: str, *args: Atom, hint: str = "t") -> Atom:
-        if args[0].dtype is not i64 or op in ("div",):
-            return super().prim(op, *args, hint=hint)
-        if op in ("add", "sub"):
-            short = self._offset(op, args[0], args[1])
-            if short is not None:
-                return short
-        key = (op, args)
-        for known in reversed(self.memo):
-            if key in known:
-                return known[key]
-        out = super().prim(op, *args, hint=hint)
-        self.memo[-1][key] = out
-        return out
-
-    def _offset(self, op: str, a: Atom, b: Atom) -> Atom | None:
-        """a ± c, with the constants of earlier steps gathered; a − b where both have one base."""
-        if isinstance(a, Const) and isinstance(b, Var) and op == "add":
-            a, b = b, a
-        if isinstance(a, Var) and isinstance(b, Const):
-            base, k = self.offsets.get(a, (a, 0))
-            shift = k + (int(b.value) if op == "add" else -int(b.value))
-            if shift == 0:
-                return base
-            key = ("shift", base, shift)
-            for known in reversed(self.memo):
-                if key in known:
-                    return known[key]
-            out = self.one(Prim("add", (base, Const(shift, i64)))) if shift > 0 else self.one(
-                Prim("sub", (base, Const(-shift, i64)))
-            )
-            self.offsets[out] = (base, shift)
-            self.memo[-1][key] = out
-            return out
-        if op == "sub" and isinstance(a, Var) and isinstance(b, Var):
-            (p, k), (q, m) = self.offsets.get(a, (a, 0)), self.offsets.get(b, (b, 0))
-            if p is q:
-                return Const(k - m, i64)
-        return None
+    names: dict[str, Any]
+    late: set[str]
+    rotated: bool = False
 
 
 class Tracer:
-    """State of one compilation. Statements and expressions are evaluated by the modules beside
-    this one; they all receive the tracer as `t`."""
+    """State of one compilation."""
 
-    MAX_DEPTH = 120
+    MAX_DEPTH = 100
 
-    def __init__(self, *, overflow: bool = False, outside: Callable[..., Value] | None = None) -> None:
+    def __init__(self, rules: Rules, outside: Any, *, overflow: bool = False) -> None:
+        self.rules = rules
+        self.outside = outside  # values that come from outside (frontend.outside.Outside)
+        self.overflow = overflow
         self.b = TracingBuilder()
         self.state = State()
         self.frames: list[Frame] = []
         self.nonnegative: set[Atom] = set()
-        self.sizes: dict[Atom, Atom] = {}
         self.stale: set[ArrayObj] = set()
-        self.written: set[ArrayObj] = set()
-        self.marks: list[tuple[int, frozenset[Any]]] = []
-        self.size_params: dict[Var, int] = {}
-        self.assumed_not_one: set[Var] = set()
-        self.overflow = overflow
-        self.outside = outside
-        self.loc_stack: list[Loc] = []
-        self.callees: dict[Any, None] = {}
+        self.dependents: dict[ArrayObj, set[ArrayObj]] = {}
+        self.marks: list[tuple[int, frozenset[Any]]] = []  # levels, and objects, outside
+        self.assumed_not_one: set[Atom] = set()
         self.list_elements: dict[ListObj, tuple[Any, tuple[Any, ...]]] = {}
+        self.loop_hints: dict[Any, Hints] = {}
+        self.countable = 0  # loops around that may yet be unrolled
+        self.depth = 0
+        self.codes: dict[types.CodeType, None] = {}
 
     # where we are
     @property
@@ -130,18 +77,26 @@ class Tracer:
 
     @contextmanager
     def at(self, node: ast.AST) -> Iterator[None]:
-        """Statements emitted inside carry the location of `node` (library code keeps its caller's)."""
+        """What is emitted inside carries the location of `node` (library code: its caller's)."""
         before = self.b.loc
-        if not self.in_library:
-            self.b.loc = self.frame.source.loc(node)
+        frame = self.frames[-1]
+        if not frame.is_library:
+            self.b.loc = frame.source.loc(node)
         try:
             yield
         finally:
             self.b.loc = before
 
-    @property
-    def in_library(self) -> bool:
-        return bool(self.frames) and ".frontend.library" in str(self.frame.globals.get("__name__", ""))
+    # the evaluator
+    def evaluate(self, node: ast.expr) -> Value:
+        return self.rules.evaluate(self, node)
+
+    def call(self, function: Value, *args: Value, **kwargs: Value) -> Value:
+        return self.rules.call(self, function, args, kwargs)
+
+    def library(self, key: Any, *args: Value, **kwargs: Value) -> Value:
+        """A function of the library by its key."""
+        return self.rules.library(self, key, args, kwargs)
 
     # variables
     def index_var(self, hint: str) -> Var:
@@ -149,9 +104,9 @@ class Tracer:
         self.nonnegative.add(var)
         return var
 
-    def fresh(self, type: Any, hint: str) -> Var:
-        var = Var(type, hint, self.loc)
-        self.b.born[var] = len(self.b.born)
+    def fresh(self, type: Type, hint: str) -> Var:
+        var = Var(type, hint, self.b.loc)
+        self.b.level[var] = len(self.b.scopes)  # it lives in the scope that is opened next
         return var
 
     def is_nonnegative(self, atom: Atom) -> bool:
@@ -166,17 +121,16 @@ class Tracer:
     @contextmanager
     def construct(self) -> Iterator[None]:
         """Names and objects that exist now are outside what is traced within."""
-        self.marks.append((len(self.b.born), frozenset(self.state.heap)))
+        self.marks.append((len(self.b.scopes), frozenset(self.state.heap)))
         try:
             yield
         finally:
             self.marks.pop()
 
     def is_outer(self, atom: Atom) -> bool:
-        return (
-            isinstance(atom, Const) or not self.marks
-            or self.b.born.get(atom, -1) < self.marks[-1][0]
-        )  # fmt: skip
+        if isinstance(atom, Const) or not self.marks:
+            return True
+        return self.b.level.get(atom, 0) < self.marks[-1][0]
 
     def is_outer_object(self, obj: Any) -> bool:
         return not self.marks or obj in self.marks[-1][1]
@@ -192,27 +146,14 @@ class Tracer:
 
     def not_one(self, size: Atom) -> None:
         """The program is right only if this size is not 1 (a guard, when it is an argument's)."""
-        if isinstance(size, Var) and size in self.size_params:
-            self.assumed_not_one.add(size)
+        self.assumed_not_one.add(size)
 
     # emission
-    def checked(self, op: str) -> str:
-        return op
-
     def emit_if(self, cond: Atom, then: Body, orelse: Body | None = None) -> tuple[Var, ...]:
         return self.b.let(If(cond, then, Body((), ()) if orelse is None else orelse))
 
     def snapshot(self) -> Snapshot:
         return Snapshot(self.frames, self.state)
-
-    def complex_function(self, name: str, args: Sequence[Value]) -> Value:
-        from tapeless.frontend.library import complex_functions  # noqa: PLC0415
-        from tapeless.frontend.calls import call_library  # noqa: PLC0415
-
-        function = getattr(complex_functions, name, None)
-        if function is None:
-            raise CompileError(f"np.{name} is not defined for complex numbers", self.loc)
-        return call_library(self, function, args)
 
     # words for errors
     def describe(self, value: Value) -> str:
@@ -220,34 +161,30 @@ class Tracer:
             case Known(value=v):
                 if v is None:
                     return "None"
-                return f"the {type(v).__name__} {v!r}"[:60] if not callable(v) else f"{getattr(v, '__name__', v)}"
+                if callable(v):
+                    return str(getattr(v, "__name__", v))
+                return f"the {type(v).__name__} {v!r}"[:60]
             case Num(atom, weak):
                 return ("a Python " if weak else "a number of type ") + _python_name(atom, weak)
-            case Cx():
-                return "a complex number"
             case Arr():
                 kind = "complex" if value.is_complex else value.dtype.name
                 return f"an array of {kind} and rank {value.rank}"
             case Tup():
                 return f"a tuple of {len(value.items)}"
-            case Ref(ListObj()):
-                return "a list"
-            case Ref(DictObj()):
-                return "a dict"
-            case Ref(InstanceObj(cls=cls)):
-                return f"a {cls.__name__}"
-            case Fn() | Method() | Partial():
-                return "a function"
-            case Rng() | Many():
-                return "a range"
-            case Gen():
-                return "a generator"
-            case Slice():
-                return "a slice"
+            case Ref(obj):
+                return "a list" if isinstance(obj, ListObj) else (
+                    "a dict" if isinstance(obj, DictObj) else f"a {obj.cls.__name__}")  # fmt: skip
             case Maybe(value=inner):
                 return self.describe(inner)
-            case Unbound():
-                return "nothing"
+            case _:
+                return _WORDS[type(value)]
+
+
+_WORDS: dict[type, str] = {
+    Fn: "a function", Method: "a function", Partial: "a function", ArrayMethod: "a method",
+    Rng: "a range", Many: "an iterator", Gen: "a generator", Slice: "a slice", Unbound: "nothing",
+    Cx: "a complex number", InstanceObj: "an object",
+}  # fmt: skip
 
 
 def _python_name(atom: Atom, weak: bool) -> str:
@@ -256,4 +193,3 @@ def _python_name(atom: Atom, weak: bool) -> str:
     return {"f": "float", "b": "bool"}.get(atom.dtype.kind, "int")
 
 
-__all__ = ["Scalar", "Tracer", "TracingBuilder"]

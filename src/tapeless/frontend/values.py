@@ -94,10 +94,13 @@ class ArrayObj:
     """An array on the heap: its contents are a Core variable, kept by the state.
 
     `is_complex`: the Core array has one more axis, of size 2. `origin`: the parameter it came
-    from. `cousins`: arrays that may be this very array, which Python decides only at run time.
+    from, found at `path`. `cousins`: arrays of which this is one, which Python decides only at run
+    time. `rivals`: arrays whose contents are no longer known once this one is written.
     """
 
-    __slots__ = ("cousins", "dtype", "is_complex", "name", "origin", "readonly", "shape")
+    __slots__ = (
+        "cousins", "dtype", "is_complex", "name", "origin", "path", "readonly", "rivals", "shape",
+    )  # fmt: skip
 
     def __init__(self, dtype: DType, shape: tuple[Atom, ...], is_complex: bool = False) -> None:
         self.dtype = dtype
@@ -107,6 +110,8 @@ class ArrayObj:
         self.readonly = ""
         self.name = ""
         self.cousins: frozenset[ArrayObj] = frozenset()
+        self.rivals: frozenset[ArrayObj] = frozenset()
+        self.path: Path | None = None
 
 
 class ListObj:
@@ -177,7 +182,7 @@ class Seq:
 
     size: Atom
     form: Any  # Form of one element (frontend.join)
-    leaves: tuple[ArrayObj, ...]
+    leaves: tuple[Arr, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,6 +215,20 @@ class Partial:
     function: Value
     args: tuple[Value, ...]
     kwargs: dict[str, Value]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Staged:
+    """A function of the compiler itself: called with the tracer, arguments and keywords."""
+
+    rule: Callable[[Any, Any, Any], Any]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Bracket:
+    """[p] of one condition, or of an array of them: products are 0 where it does not hold."""
+
+    holds: Value
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -264,7 +283,7 @@ class Unbound:
 
 
 Value: TypeAlias = (
-    Known | Num | Cx | Tup | Arr | Ref | Fn | Method | Partial | Rng | Many | Gen | Slice | Maybe
+    Known | Num | Cx | Tup | Arr | Ref | Fn | Method | Partial | Staged | Bracket | Rng | Many | Gen | Slice | Maybe
     | Unbound
 )  # fmt: skip
 

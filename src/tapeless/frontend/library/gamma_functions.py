@@ -6,7 +6,6 @@ import math
 from typing import Any
 
 import numpy as np
-from scipy import special
 
 from tapeless.frontend.intrinsics import cast, dtype_of, prim, select, static
 from tapeless.frontend.library.registry import implements
@@ -16,14 +15,14 @@ from tapeless.frontend.library.static import counted
 # Gamma and beta ---------------------------------------------------------------------------------
 
 
-@implements(special.rgamma)
+@implements(("scipy.special", "rgamma"))
 def rgamma(z: Any) -> Any:
     return of_floats(
         lambda x: select((x <= 0) & (x == np.floor(x)), x * 0, 1 / prim("tgamma", x)), z
     )
 
 
-@implements(special.gammasgn)
+@implements(("scipy.special", "gammasgn"))
 def gammasgn(x: Any) -> Any:
     return of_floats(_gammasgn, x)
 
@@ -36,7 +35,7 @@ def _gammasgn(x: Any) -> Any:
     return select((x < 0) & (x == low), cast(np.nan, dtype_of(x)), select(np.isnan(x), x, sign))
 
 
-@implements(special.betaln)
+@implements(("scipy.special", "betaln"))
 def betaln(a: Any, b: Any) -> Any:
     return of_floats(_betaln, a, b)
 
@@ -45,7 +44,7 @@ def _betaln(a: Any, b: Any) -> Any:
     return prim("lgamma", a) + prim("lgamma", b) - prim("lgamma", a + b)
 
 
-@implements(special.beta)
+@implements(("scipy.special", "beta"))
 def beta(a: Any, b: Any) -> Any:
     return of_floats(_beta, a, b)
 
@@ -59,7 +58,7 @@ def _beta(a: Any, b: Any) -> Any:
     return select(small, direct, sign * np.exp(_betaln(a, b)))
 
 
-@implements(special.poch)
+@implements(("scipy.special", "poch"))
 def poch(z: Any, m: Any) -> Any:
     return of_floats(_poch, z, m)
 
@@ -75,7 +74,7 @@ def _poch(z: Any, m: Any) -> Any:
     return sign * np.exp(prim("lgamma", z + m) - prim("lgamma", z))
 
 
-@implements(special.binom)
+@implements(("scipy.special", "binom"))
 def binom(n: Any, k: Any) -> Any:
     return of_floats(_binom, n, k)
 
@@ -94,7 +93,7 @@ def _binom(n: Any, k: Any) -> Any:
     return 1 / (n + 1) / _beta(1 + n - k, 1 + k)
 
 
-@implements(special.comb)
+@implements(("scipy.special", "comb"))
 def comb(N: Any, k: Any, *, exact: bool = False, repetition: bool = False) -> Any:
     if exact:
         return math.comb(N + k - 1, k) if repetition else math.comb(N, k)
@@ -105,26 +104,26 @@ def comb(N: Any, k: Any, *, exact: bool = False, repetition: bool = False) -> An
     )
 
 
-@implements(special.factorial)
+@implements(("scipy.special", "factorial"))
 def factorial(n: Any, exact: bool = False) -> Any:
     if exact:
         return math.factorial(n)
     return of_floats(lambda x: select(x < 0, x * 0, prim("tgamma", abs(x) + 1)), n)
 
 
-@implements(special.multigammaln)
+@implements(("scipy.special", "multigammaln"))
 def multigammaln(a: Any, d: int) -> Any:
     total = d * (d - 1) * 0.25 * math.log(math.pi)
     for j in counted(static(d, "the dimension")):
-        total = total + special.gammaln(a - j / 2)
+        total = total + of_floats(lambda x, j=j: prim("lgamma", x - j / 2), a)
     return total
 
 
-@implements(special.polygamma)
+@implements(("scipy.special", "polygamma"))
 def polygamma(n: Any, x: Any) -> Any:
     order = static(n, "the order of polygamma")
     if order == 0:
-        return special.digamma(x)
+        return of_floats(lambda v: prim("digamma", v), x)
     if order == 1:
         return of_floats(lambda v: prim("trigamma", cast(v, np.float64)), x)
     sign = 1.0 if order % 2 == 1 else -1.0
@@ -132,7 +131,7 @@ def polygamma(n: Any, x: Any) -> Any:
     return of_floats(lambda v: scale * _zeta(v * 0 + (order + 1), v), x)
 
 
-@implements(special.zeta)
+@implements(("scipy.special", "zeta"))
 def zeta(x: Any, q: Any = 1.0) -> Any:
     return of_floats(_zeta, x, q)
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable
 from typing import Any, ParamSpec, TypeVar
 
+import numpy as np
+
 P = ParamSpec("P")
 R = TypeVar("R")
 
@@ -24,9 +26,11 @@ class Table(dict[Hashable, Callable[..., Any]]):
 
 
 def _named(key: Any) -> Any:
+    if isinstance(key, np.ufunc) and getattr(np, key.__name__, None) is not key:
+        return ("scipy.special", key.__name__)
     module = getattr(key, "__module__", None)
-    if isinstance(module, str) and module.startswith(("scipy.linalg", "scipy.fft")):
-        return (module[: module.find(".", 6)] if module.count(".") > 1 else module, key.__name__)
+    if isinstance(module, str) and module.startswith("scipy."):
+        return (".".join(module.split(".")[:2]), key.__name__)
     return key
 
 
@@ -35,7 +39,7 @@ LIBRARY = Table()
 
 def implements(*keys: Hashable) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """Enters a function of the language under `keys`: a function object; (package, name) for
-    scipy.linalg and scipy.fft; a string for the method of arrays with that name."""
+    one of SciPy's; a string for the method of arrays with that name."""
 
     def enter(function: Callable[P, R]) -> Callable[P, R]:
         for key in keys:

@@ -7,7 +7,6 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from scipy import special
 
 from tapeless.frontend.intrinsics import (
     as_array,
@@ -37,12 +36,12 @@ def of_floats(f: Callable[..., Any], *xs: Any) -> Any:
 # Logistic and entropies -------------------------------------------------------------------------
 
 
-@implements(special.expit)
+@implements(("scipy.special", "expit"))
 def expit(x: Any) -> Any:
     return of_floats(lambda v: 1 / (1 + np.exp(-v)), x)
 
 
-@implements(special.logit)
+@implements(("scipy.special", "logit"))
 def logit(x: Any) -> Any:
     return of_floats(_logit, x)
 
@@ -55,22 +54,22 @@ def _logit(p: Any) -> Any:
     return select(middle, np.log1p(safe) - np.log1p(-safe), np.log(p / (1 - p)))
 
 
-@implements(special.log_expit)
+@implements(("scipy.special", "log_expit"))
 def log_expit(x: Any) -> Any:
     return of_floats(lambda v: np.minimum(v, 0) - np.log1p(np.exp(-abs(v))), x)
 
 
-@implements(special.xlogy)
+@implements(("scipy.special", "xlogy"))
 def xlogy(x: Any, y: Any) -> Any:
     return of_floats(lambda p, q: select((p == 0) & ~np.isnan(q), p * 0, p * np.log(q)), x, y)
 
 
-@implements(special.xlog1py)
+@implements(("scipy.special", "xlog1py"))
 def xlog1py(x: Any, y: Any) -> Any:
     return of_floats(lambda p, q: select((p == 0) & ~np.isnan(q), p * 0, p * np.log1p(q)), x, y)
 
 
-@implements(special.entr)
+@implements(("scipy.special", "entr"))
 def entr(x: Any) -> Any:
     return of_floats(
         lambda v: select(v == 0, v * 0, select(v < 0, cast(-np.inf, dtype_of(v)), -v * np.log(v))),
@@ -87,17 +86,17 @@ def _x_log_ratio(x: Any, y: Any, more: Any, at_zero: Any) -> Any:
     return select(np.isnan(x) | np.isnan(y), x + y, value)
 
 
-@implements(special.rel_entr)
+@implements(("scipy.special", "rel_entr"))
 def rel_entr(x: Any, y: Any) -> Any:
     return of_floats(lambda p, q: _x_log_ratio(p, q, p * 0, p * 0), x, y)
 
 
-@implements(special.kl_div)
+@implements(("scipy.special", "kl_div"))
 def kl_div(x: Any, y: Any) -> Any:
     return of_floats(lambda p, q: _x_log_ratio(p, q, q - p, q), x, y)
 
 
-@implements(special.huber)
+@implements(("scipy.special", "huber"))
 def huber(delta: Any, r: Any) -> Any:
     return of_floats(
         lambda d, v: select(d < 0, cast(np.inf, dtype_of(d)), select(
@@ -105,7 +104,7 @@ def huber(delta: Any, r: Any) -> Any:
     )  # fmt: skip
 
 
-@implements(special.pseudo_huber)
+@implements(("scipy.special", "pseudo_huber"))
 def pseudo_huber(delta: Any, r: Any) -> Any:
     return of_floats(_pseudo_huber, delta, r)
 
@@ -116,12 +115,12 @@ def _pseudo_huber(d: Any, v: Any) -> Any:
     return select(d < 0, cast(np.inf, dtype_of(d)), select((d == 0) | (v == 0), d * 0, value))
 
 
-@implements(special.boxcox)
+@implements(("scipy.special", "boxcox"))
 def boxcox(x: Any, lmbda: Any) -> Any:
     return of_floats(lambda v, k: _boxcox(np.log(v), k), x, lmbda)
 
 
-@implements(special.boxcox1p)
+@implements(("scipy.special", "boxcox1p"))
 def boxcox1p(x: Any, lmbda: Any) -> Any:
     return of_floats(lambda v, k: _boxcox(np.log1p(v), k), x, lmbda)
 
@@ -131,7 +130,7 @@ def _boxcox(log_x: Any, k: Any) -> Any:
     return select(k == 0, log_x, np.expm1(safe * log_x) / safe)
 
 
-@implements(special.inv_boxcox)
+@implements(("scipy.special", "inv_boxcox"))
 def inv_boxcox(y: Any, lmbda: Any) -> Any:
     return of_floats(_inv_boxcox, y, lmbda)
 
@@ -144,39 +143,39 @@ def _inv_boxcox(y: Any, k: Any) -> Any:
 # Elementary -------------------------------------------------------------------------------------
 
 
-@implements(special.exprel)
+@implements(("scipy.special", "exprel"))
 def exprel(x: Any) -> Any:
     return of_floats(
         lambda v: select(v == 0, v * 0 + 1, np.expm1(v) / select(v == 0, v * 0 + 1, v)), x
     )
 
 
-@implements(special.cosm1)
+@implements(("scipy.special", "cosm1"))
 def cosm1(x: Any) -> Any:
     return of_floats(lambda v: -2 * np.sin(v / 2) ** 2, x)
 
 
-@implements(special.exp10)
+@implements(("scipy.special", "exp10"))
 def exp10(x: Any) -> Any:
     return of_floats(lambda v: np.power(cast(10.0, dtype_of(v)), v), x)
 
 
-@implements(special.log1p)
+@implements(("scipy.special", "log1p"))
 def log1p(x: Any) -> Any:
     return of_floats(np.log1p, x)
 
 
-@implements(special.expm1)
+@implements(("scipy.special", "expm1"))
 def expm1(x: Any) -> Any:
     return of_floats(np.expm1, x)
 
 
-@implements(special.exp2)
+@implements(("scipy.special", "exp2"))
 def exp2(x: Any) -> Any:
     return of_floats(np.exp2, x)
 
 
-@implements(special.cbrt)
+@implements(("scipy.special", "cbrt"))
 def cbrt(x: Any) -> Any:
     return of_floats(np.cbrt, x)
 
@@ -184,12 +183,12 @@ def cbrt(x: Any) -> Any:
 # Normal distribution ----------------------------------------------------------------------------
 
 
-@implements(special.ndtr)
+@implements(("scipy.special", "ndtr"))
 def ndtr(a: Any) -> Any:
     return of_floats(lambda x: 0.5 * prim("erfc", -x / ROOT_2), a)
 
 
-@implements(special.log_ndtr)
+@implements(("scipy.special", "log_ndtr"))
 def log_ndtr(a: Any) -> Any:
     return of_floats(_log_ndtr, a)
 
@@ -208,12 +207,12 @@ def _log_ndtr(x: Any) -> Any:
     return select(x == -np.inf, x, select(np.isnan(x), x, value))
 
 
-@implements(special.erfcinv)
+@implements(("scipy.special", "erfcinv"))
 def erfcinv(y: Any) -> Any:
     return of_floats(lambda v: -prim("ndtri", 0.5 * v) / ROOT_2, y)
 
 
-@implements(special.erfcx)
+@implements(("scipy.special", "erfcx"))
 def erfcx(x: Any) -> Any:
     return of_floats(_erfcx, x)
 
@@ -230,12 +229,12 @@ def _erfcx(x: Any) -> Any:
 # Bessel -----------------------------------------------------------------------------------------
 
 
-@implements(special.i0e)
+@implements(("scipy.special", "i0e"))
 def i0e(x: Any) -> Any:
     return of_floats(lambda v: _scaled_bessel(v, "i0", 0), x)
 
 
-@implements(special.i1e)
+@implements(("scipy.special", "i1e"))
 def i1e(x: Any) -> Any:
     return of_floats(lambda v: np.sign(v) * _scaled_bessel(abs(v), "i1", 4), x)
 
@@ -267,7 +266,7 @@ def _floating(a: Any) -> Any:
     return x if kind(dtype_of(x)) == "f" else cast(x, np.float64)
 
 
-@implements(special.logsumexp)
+@implements(("scipy.special", "logsumexp"))
 def logsumexp(
     a: Any, axis: Any = None, b: Any = None, keepdims: bool = False, return_sign: bool = False
 ) -> Any:
@@ -283,14 +282,14 @@ def logsumexp(
     return np.log(total) + at
 
 
-@implements(special.softmax)
+@implements(("scipy.special", "softmax"))
 def softmax(x: Any, axis: Any = None) -> Any:
     v = _floating(x)
     e = np.exp(v - reductions.max(v, axis, None, True))
     return e / reductions.sum(e, axis, keepdims=True)
 
 
-@implements(special.log_softmax)
+@implements(("scipy.special", "log_softmax"))
 def log_softmax(x: Any, axis: Any = None) -> Any:
     v = _floating(x)
     rest = v - _shift(v, axis)

@@ -1,0 +1,249 @@
+"""Reductions, folds, scans and accumulating writes over a box, as the library and forms use them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from tapeless.core.names import Atom, Const, Var
+from tapeless.core.types import bool_, i64
+from tapeless.errors import CompileError
+from tapeless.frontend.arrays import index_hints, pair, put_each, refuse_writes, scalar_value
+from tapeless.frontend.iteration import iterate
+from tapeless.frontend.join import (
+    ArrayForm, Form, Number, Tree, form_of, join_numbers, new_vars, pack, spelled, unpack,
+)  # fmt: skip
+from tapeless.frontend.places import Indices, element, new_array
+from tapeless.frontend.reductions import neutral as start_of
+from tapeless.frontend.scalars import index_atom, scalar, truth
+from tapeless.frontend.truth import truth_of
+from tapeless.frontend.values import Arr, Cx, Known, Num, Tup, Value, is_number, weak_int
+from tapeless.ir.build import FALSE, TRUE, ZERO
+from tapeless.ir.syntax import Acc, Each, Fold, Monoid, Put, Scan
+
+if TYPE_CHECKING:
+    from tapeless.frontend.tracer import Tracer
+
+KINDS = {"+": "sum", "*": "prod", "min": "min", "max": "max", "and": "all", "or": "any"}
+MODES = {"proved": "p", "check": "c", "wrap": "w", "ignore": "i"}
+
+
+def reduce_over(t: Tracer, op: str, shape: Indices, f: Value) -> Value:
+    """f(i, j, …) over a box, combined."""
+    kind = KINDS[op]
+    if not shape:
+        return scalar_value(t, t.call(f))
+    vars = tuple(map(t.index_var, index_hints(len(shape))))
+    before = dict(t.state.heap)
+    with t.construct(), t.b.scope():
+        x = scalar(t, scalar_value(t, t.call(f, *map(weak_int, vars))))
+        if kind in ("any", "all"):
+            test = truth(t, x)
+            x = Num(Const(bool(test.value), bool_) if isinstance(test, Known) else test.atom, x.weak)
+        elif kind in ("sum", "prod") and x.dtype.is_bool:
+            assert isinstance(x, Num)
+            x = Num(t.b.cast(x.atom, i64), x.weak)
+        if isinstance(x, Cx) and kind == "prod":
+            return _complex_product(t, shape, f)
+        refuse_writes(t, before)
+        parts = [x.re, x.im] if isinstance(x, Cx) else [x.atom]
+        accs = []
+        for part in parts:
+            acc = Var(part.type, "total", t.loc)
+            t.b.run(Put((acc,), (), (part,), ""))
+            accs.append(Acc((acc,), (start_of(kind, part.dtype),), {"any": "max", "all": "min"}.get(kind, op)))
+        body = t.b.body(())
+    t.state.heap = before
+    if kind in ("min", "max"):
+        check_some(t, shape, kind)
+    outs = t.b.let(Each(vars, shape, tuple(accs), body), "total")
+    return Cx(outs[0], outs[1]) if isinstance(x, Cx) else Num(outs[0], x.weak)
+
+
+def check_some(t: Tracer, shape: Indices, kind: str) -> None:
+    """min and max need an element."""
+    some: Atom = TRUE
+    for size in shape:
+        some = t.b.prim("and", some, t.b.prim("lt", ZERO, size))
+    if some == FALSE:
+        raise CompileError(f"{kind} of an empty array", t.loc, "make sure that there is an element")
+    t.b.check(some, "ValueError", f"zero-size array to reduction operation {kind} which has no identity")
+
+
+def _complex_product(t: Tracer, shape: Indices, f: Value) -> Value:
+    raise CompileError("a product of complex numbers over several axes is not supported", t.loc,
+                       "multiply in a loop")  # fmt: skip
+
+
+def best_over(t: Tracer, op: str, size: Atom, f: Value) -> Value:
+    """The first best of f(i) and its index; NaN wins."""
+    check_some(t, (size,), f"arg{op}")
+
+    def better(t: Tracer, new: list[Atom], old: list[Atom]) -> Atom:
+        """Whether the right operand replaces the left: it is strictly better, or the first NaN."""
+        p = t.b.prim
+        (a, _), (b, _) = old, new
+        wins = p("lt", b, a) if op == "min" else p("lt", a, b)
+        if not a.dtype.is_float:
+            return wins
+        first_nan = p("and", p("isnan", b), p("not", p("isnan", a)))
+        return p("or", first_nan, p("and", wins, p("not", p("isnan", a))))
+
+    var = t.index_var("i")
+    with t.construct(), t.b.scope():
+        x = scalar(t, scalar_value(t, t.call(f, weak_int(var))))
+        if isinstance(x, Cx):
+            raise CompileError(f"arg{op} of complex numbers", t.loc, "compare their abs()")
+        body = t.b.body((x.atom, var))
+    left = [t.fresh(x.atom.type, "a"), t.index_var("i")]
+    right = [t.fresh(x.atom.type, "b"), t.index_var("j")]
+    with t.b.scope():
+        p = t.b.prim
+        # an operand whose index is -1 is the neutral element
+        nothing = p("lt", left[1], ZERO)
+        some = p("le", ZERO, right[1])
+        wins = p("and", some, p("or", nothing, better(t, list(right), list(left))))
+        merged = t.b.body((p("select", wins, right[0], left[0]), p("select", wins, right[1], left[1])))
+    start = (start_of(op, x.dtype), Const(-1, i64))
+    monoid = Monoid(tuple(left), tuple(right), merged, start)
+    outs = t.b.let(Fold(var, size, monoid, body), "best", "at")
+    t.nonnegative.add(outs[1])
+    return Tup((Num(outs[0], x.weak), weak_int(outs[1])))
+
+
+# Folds and scans under an operator of the user --------------------------------------------------
+
+
+def common_form(t: Tracer, a: Form, b: Form) -> Form:
+    """The form of two operands of one operator."""
+    if isinstance(a, Number) and isinstance(b, Number):
+        form = join_numbers(a, b)
+        if form is not None:
+            return form
+    elif isinstance(a, Tree) and isinstance(b, Tree) and len(a.items) == len(b.items):
+        items = tuple(common_form(t, x, y) for x, y in zip(a.items, b.items, strict=True))
+        return Tree(items, a.cls or b.cls)
+    elif isinstance(a, ArrayForm) and isinstance(b, ArrayForm):
+        return a
+    raise CompileError("the elements, the operator and its neutral element have different types", t.loc,
+                       "give all three one type")  # fmt: skip
+
+
+def element_form(t: Tracer, f: Value, *others: Value) -> Form:
+    """The form of f(i) joined with others; the trace is thrown away."""
+    before, memo = t.snapshot(), [dict(m) for m in t.b.memo]
+    counts = [len(s) for s in t.b.scopes]
+    var = t.index_var("i")
+    with t.construct(), t.b.scope():
+        form = form_of(t, spelled(_plain(t, t.call(f, weak_int(var)))))
+        for other in others:
+            form = common_form(t, form, form_of(t, spelled(_plain(t, other))))
+    before.restore(t.frames, t.state)
+    for scope, count in zip(t.b.scopes, counts, strict=True):
+        del scope[count:]
+    t.b.memo = memo
+    return form
+
+
+def _plain(t: Tracer, value: Value) -> Value:
+    """0-dimensional arrays as numbers, lists as tuples."""
+    value = spelled(scalar_value(t, value))
+    if isinstance(value, Tup):
+        return Tup(tuple(_plain(t, v) for v in value.items), value.cls)
+    return value
+
+
+def monoid_of(t: Tracer, op: Value, form: Form, neutral: Value) -> Monoid:
+    """An operator of the user as a monoid over values of one form."""
+    left: list[Var] = []
+    right: list[Var] = []
+    start: list[Atom] = []
+    new_vars(form, "a", left, t.fresh)
+    new_vars(form, "b", right, t.fresh)
+    pack(t, form, _plain(t, neutral), start)
+    before = dict(t.state.heap)
+    with t.construct(), t.b.scope():
+        out = t.call(op, unpack(t, form, list(left)), unpack(t, form, list(right)))
+        refuse_writes(t, before)
+        atoms: list[Atom] = []
+        out = _plain(t, out)
+        common_form(t, form, form_of(t, out))
+        pack(t, form, out, atoms)
+        body = t.b.body(tuple(atoms))
+    t.state.heap = before
+    return Monoid(tuple(left), tuple(right), body, tuple(start))
+
+
+def fold_over(t: Tracer, op: Value, size: Atom, f: Value, neutral: Value) -> Value:
+    form = element_form(t, f, neutral)
+    var, monoid, body = _fold_parts(t, op, f, neutral, form)
+    outs = list(t.b.let(Fold(var, size, monoid, body), "total"))
+    return unpack(t, form, outs)
+
+
+def scan_over(t: Tracer, op: Value, size: Atom, f: Value, neutral: Value) -> Value:
+    form = element_form(t, f, neutral)
+    var, monoid, body = _fold_parts(t, op, f, neutral, form)
+    outs = list(t.b.let(Scan(var, size, monoid, body), "prefix"))
+    return _prefixes(t, form, outs)
+
+
+def _fold_parts(t: Tracer, op: Value, f: Value, neutral: Value, form: Form) -> tuple[Var, Monoid, Any]:
+    monoid = monoid_of(t, op, form, neutral)
+    var = t.index_var("i")
+    before = dict(t.state.heap)
+    with t.construct(), t.b.scope():
+        atoms: list[Atom] = []
+        pack(t, form, _plain(t, t.call(f, weak_int(var))), atoms)
+        refuse_writes(t, before)
+        body = t.b.body(tuple(atoms))
+    t.state.heap = before
+    return var, monoid, body
+
+
+def _prefixes(t: Tracer, form: Form, outs: list[Var]) -> Value:
+    match form:
+        case Tree(items, cls):
+            return Tup(tuple(_prefixes(t, f, outs) for f in items), cls)
+        case Number(_, True):
+            re, im = new_array(t, outs.pop(0)), new_array(t, outs.pop(0))
+            return _interleaved(t, re, im)
+    return new_array(t, outs.pop(0))
+
+
+def _interleaved(t: Tracer, re: Arr, im: Arr) -> Value:
+    """Two real arrays as a complex one."""
+    var = t.index_var("i")
+    with t.b.scope():
+        x, y = element(t, re, (var,)), element(t, im, (var,))
+        assert isinstance(x, Num) and isinstance(y, Num)
+        body = t.b.body((pair(t, Cx(x.atom, y.atom)),))
+    return new_array(t, t.b.one(Each((var,), re.shape, (), body), "z"), is_complex=True)
+
+
+# Accumulating writes ----------------------------------------------------------------------------
+
+
+def put_over(
+    t: Tracer, op: str, target: Arr, shape: Indices, where: Value, value: Value, mode: str, when: Value
+) -> None:
+    """For every index: target[where(index)] op= value(index)."""
+
+    def at(idx: Indices) -> Indices:
+        place = spelled(t.call(where, *map(weak_int, idx)))
+        items = [place] if is_number(place) or isinstance(place, Arr) else iterate(t, place)
+        assert isinstance(items, list)
+        return tuple(index_atom(t, scalar_value(t, i)) for i in items)
+
+    def new(idx: Indices) -> Value:
+        return scalar_value(t, t.call(value, *map(weak_int, idx)))
+
+    def keep(idx: Indices) -> Atom:
+        test = truth_of(t, t.call(when, *map(weak_int, idx)))
+        return Const(bool(test.value), bool_) if isinstance(test, Known) else test.atom
+
+    always = isinstance(when, Known) and when.value is None
+    if not shape:
+        raise CompileError("nothing to write over", t.loc)
+    put_each(t, target, shape, at, new, op, MODES[mode] * target.rank, None if always else keep)
+
+

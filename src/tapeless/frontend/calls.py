@@ -1,0 +1,416 @@
+"""Calls: user functions are inlined; the library, intrinsics, forms and builtins have rules."""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+import functools
+import types
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tapeless.core.names import Const
+from tapeless.core.types import i64
+from tapeless.errors import CompileError, SourceError, UnsupportedError
+from tapeless.frontend.argtypes import plain
+from tapeless.frontend.arrays import elementwise
+from tapeless.frontend.attributes import attribute
+from tapeless.frontend.builtin_rules import BUILTINS, CONVERTERS, convert_call, known
+from tapeless.frontend.capture import Source, source_of
+from tapeless.frontend.construct import as_operand
+from tapeless.frontend.form_rules import FORMS
+from tapeless.frontend.indexing import new_list, wrap
+from tapeless.frontend.intrinsic_rules import INTRINSICS
+from tapeless.frontend.library import LIBRARY
+from tapeless.frontend.liveness import Liveness, liveness
+from tapeless.frontend.methods import call_method
+from tapeless.frontend.scalars import COMPLEX, REAL, apply_ufunc
+from tapeless.frontend.signature import Path
+from tapeless.frontend.state import DEAD, FLOW, RETURN, RETURNED, Frame
+from tapeless.frontend.values import (
+    NONE, ArrayMethod, Cx, DictObj, Fn, InstanceObj, Known, Method, Num, Partial, Ref, Staged, Tup, Value,
+)  # fmt: skip
+
+if TYPE_CHECKING:
+    from tapeless.frontend.tracer import Tracer
+
+Args = Sequence[Value]
+Kwargs = dict[str, Value]
+
+
+def call(t: Tracer, function: Value, args: Args, kwargs: Kwargs) -> Value:
+    """function(*args, **kwargs)"""
+    match function:
+        case Known():
+            return _call_known(t, function, args, kwargs)
+        case Fn(source, frame, defaults, kw_defaults):
+            inner = Frame(source, frame.globals, frame.captured, frame, frame.owner)
+            return inline(t, inner, args, kwargs, defaults, kw_defaults)
+        case Staged(rule):
+            out: Value = rule(t, args, kwargs)
+            return out
+        case Method(f, owner):
+            return call(t, f, (owner, *args), kwargs)
+        case Partial(f, first, keywords):
+            return call(t, f, (*first, *args), {**keywords, **kwargs})
+        case Ref(InstanceObj(cls=cls)) if hasattr(cls, "__call__"):
+            return call(t, attribute(t, function, "__call__"), args, kwargs)
+    raise CompileError(f"{t.describe(function)} is not a function", t.loc)
+
+
+def _call_known(t: Tracer, function: Known, args: Args, kwargs: Kwargs) -> Value:
+    v = plain(function.value)
+    if isinstance(v, ArrayMethod):
+        return call_method(t, v.name, args[0], args[1:], kwargs)
+    rule = _rule_of(v)
+    if rule is not None:
+        return rule(t, args, kwargs)
+    key = _library_key(v)
+    if key is not None:
+        return call_library(t, key, args, kwargs)
+    if getattr(v, "__tapeless_static__", False):
+        return _run_static(t, v, args, kwargs)
+    if type(v).__name__ == "ElementType":
+        return convert_call(t, np.dtype(v.dtype).type, args, kwargs)
+    match v:
+        case np.ufunc():
+            return _call_ufunc(t, v, args, kwargs)
+        case types.FunctionType():
+            return _call_python(t, v, function.path, args, kwargs)
+        case types.MethodType():
+            return call(t, Known(v.__func__), (t.outside.bound_self(t, v, function.path), *args), kwargs)
+        case functools.partial():
+            return _call_partial(t, v, function.path, args, kwargs)
+        case type():
+            return _construct(t, v, args, kwargs)
+    if all(isinstance(a, Known) for a in (*args, *kwargs.values())) and _is_pure(v):
+        return _fold_call(t, v, args, kwargs)
+    raise unsupported(t, v)
+
+
+def _rule_of(v: Any) -> Callable[[Tracer, Args, Kwargs], Value] | None:
+    try:
+        found = BUILTINS.get(v) or INTRINSICS.get(v)
+    except TypeError:  # unhashable
+        return None
+    if found is None and isinstance(v, types.FunctionType):
+        found = FORMS.get(f"{v.__module__}.{v.__qualname__}")
+    if found is None and isinstance(v, type | np.dtype) and v in CONVERTERS:
+        return lambda t, args, kwargs: convert_call(t, v, args, kwargs)
+    return found
+
+
+def _library_key(v: Any) -> Any:
+    try:
+        if v in LIBRARY:
+            return v
+    except TypeError:
+        return None
+    owner = getattr(v, "__self__", None)
+    if isinstance(owner, np.ufunc) and ("ufunc", v.__name__) in LIBRARY:
+        return v
+    return None
+
+
+def unsupported(t: Tracer, v: Any) -> CompileError:
+    name = getattr(v, "__qualname__", None) or getattr(v, "__name__", str(v))
+    module = str(getattr(v, "__module__", "") or "")
+    if isinstance(v, np.ufunc):
+        module, name = "numpy", v.__name__
+    short = {"numpy": "np", "builtins": ""}.get(module, module)
+    full = f"{short}.{name}" if short else str(name)
+    if name == "print":
+        return UnsupportedError("'print' is not supported in compiled code", t.loc,
+                                "call f.python(...) to run the function as plain Python")  # fmt: skip
+    if "random" in module:
+        return UnsupportedError(f"'{full}' has a hidden state and is not supported", t.loc,
+                                "use tp.random.uniform(seed, counter), or pass the numbers in")  # fmt: skip
+    return UnsupportedError(f"'{full}' is not supported", t.loc,
+                            "write it with supported functions, or compute it outside")  # fmt: skip
+
+
+# The library ----------------------------------------------------------------------------------
+
+
+def call_library(t: Tracer, key: Any, args: Args, kwargs: Kwargs) -> Value:
+    """A function of the library by its key."""
+    owner = getattr(key, "__self__", None)
+    if isinstance(owner, np.ufunc):
+        return call_library(t, ("ufunc", key.__name__), (Known(owner), *args), kwargs)
+    function = LIBRARY.get(key)
+    if isinstance(function, functools.partial):
+        args = (*map(Known, function.args), *args)
+        kwargs = {**{k: Known(v) for k, v in function.keywords.items()}, **kwargs}
+        function = function.func
+    if function is None:
+        name = key[1] if isinstance(key, tuple) else getattr(key, "__name__", key)
+        raise UnsupportedError(f"'{name}' is not supported", t.loc)
+    frame = Frame(source_of(function), function.__globals__, {})
+    return inline(t, frame, args, kwargs, tuple(map(Known, function.__defaults__ or ())),
+                  _kw_defaults(frame.source, function.__kwdefaults__, Known))  # fmt: skip
+
+
+def _kw_defaults(
+    source: Source, found: Mapping[str, Any] | None, make: Callable[[Any], Value]
+) -> tuple[Value | None, ...]:
+    known = found or {}
+    return tuple(make(known[a.arg]) if a.arg in known else None for a in source.node.args.kwonlyargs)
+
+
+def _call_ufunc(t: Tracer, ufunc: np.ufunc, args: Args, kwargs: Kwargs) -> Value:
+    name = ufunc.__name__
+    if (name not in REAL and name not in COMPLEX) or ufunc.nout != 1:
+        raise unsupported(t, ufunc)
+    if kwargs or len(args) > ufunc.nin:
+        if len(args) > ufunc.nin:
+            kwargs = {**kwargs, "out": args[ufunc.nin]}
+        return call_library(t, ("ufunc", "call"), (Known(ufunc), *args[: ufunc.nin]), kwargs)
+    if len(args) < ufunc.nin:
+        raise CompileError(f"np.{name} takes {ufunc.nin} operands, {len(args)} were given", t.loc)
+    operands = [as_operand(t, a) for a in args]
+    return strong(elementwise(t, lambda *xs: apply_ufunc(t, ufunc, xs), operands))
+
+
+def strong(value: Value) -> Value:
+    """NumPy's functions give NumPy's numbers."""
+    if isinstance(value, Num) and value.weak:
+        return Num(value.atom)
+    if isinstance(value, Cx) and value.weak:
+        return Cx(value.re, value.im)
+    return value
+
+
+# Functions of Python --------------------------------------------------------------------------
+
+
+def _call_python(
+    t: Tracer, f: types.FunctionType, path: Path | None, args: Args, kwargs: Kwargs
+) -> Value:
+    try:
+        source = source_of(f)
+    except SourceError as error:
+        if str(f.__module__).partition(".")[0] in ("numpy", "scipy"):
+            raise unsupported(t, f) from None
+        raise SourceError(error.message, t.loc, error.remedy) from None
+    if str(f.__module__).partition(".")[0] in ("numpy", "scipy", "math", "functools"):
+        raise unsupported(t, f)
+    cells = dict(zip(f.__code__.co_freevars, f.__closure__ or (), strict=True))
+    frame = Frame(source, f.__globals__, cells, None, path)
+    t.codes[f.__code__] = None
+
+    def default(value: Any, step: str, key: Any) -> Value:
+        if path is None or frame.is_library:
+            return Known(value)
+        return t.outside.value(t, value, path.attr(step).item(key))  # type: ignore[no-any-return]
+
+    defaults = tuple(default(d, "__defaults__", k) for k, d in enumerate(f.__defaults__ or ()))
+    known = f.__kwdefaults__ or {}
+    kw = tuple(
+        default(known[a.arg], "__kwdefaults__", a.arg) if a.arg in known else None
+        for a in source.node.args.kwonlyargs
+    )
+    return inline(t, frame, args, kwargs, defaults, kw)
+
+
+def _call_partial(
+    t: Tracer, v: functools.partial[Any], path: Path | None, args: Args, kwargs: Kwargs
+) -> Value:
+    def part(value: Any, step: str, key: Any) -> Value:
+        if path is None:
+            return Known(value)
+        return t.outside.value(t, value, path.attr(step).item(key))  # type: ignore[no-any-return]
+
+    inner = Known(v.func, None if path is None else path.attr("func"))
+    first = [part(a, "args", k) for k, a in enumerate(v.args)]
+    keywords = {k: part(a, "keywords", k) for k, a in v.keywords.items()}
+    return call(t, inner, (*first, *args), {**keywords, **kwargs})
+
+
+@contextmanager
+def entered(t: Tracer, frame: Frame) -> Iterator[None]:
+    """A call in progress."""
+    if t.depth >= t.MAX_DEPTH:
+        raise CompileError(
+            f"'{frame.source.name}' calls itself without end: no argument known at compile time stops it",
+            t.loc, "make the argument that ends the recursion static, or write a loop",
+        )  # fmt: skip
+    t.frames.append(frame)
+    t.depth += 1
+    try:
+        yield
+    finally:
+        t.depth -= 1
+        t.frames.pop()
+
+
+def inline(
+    t: Tracer, frame: Frame, args: Args, kwargs: Kwargs, defaults: tuple[Value, ...],
+    kw_defaults: tuple[Value | None, ...],
+) -> Value:  # fmt: skip
+    """The function's body, run here with its parameters bound."""
+    node = frame.source.node
+    frame.locals.update(bind_arguments(t, frame.source, args, kwargs, defaults, kw_defaults))
+    with entered(t, frame):
+        if isinstance(node, ast.Lambda):
+            return t.evaluate(node.body)
+        return run_body(t, frame)
+
+
+def run_body(t: Tracer, frame: Frame) -> Value:
+    """The statements of a function, in the frame that was entered; what it returns."""
+    node = frame.source.node
+    assert isinstance(node, ast.FunctionDef)
+    frame.liveness = _liveness_of(node)
+    t.rules.block(t, node.body)
+    flow = frame.locals[FLOW]
+    if isinstance(flow, Num):
+        if not terminates(node.body):
+            done = t.b.prim("eq", flow.atom, Const(RETURN, i64))
+            t.b.check(done, "TypeError", f"{frame.source.name}() ended without a 'return'")
+        return frame.locals[RETURNED]
+    assert isinstance(flow, Known)
+    if flow.value == DEAD and len(t.frames) > 1:
+        t.frames[-2].locals[FLOW] = Known(DEAD)
+    return frame.locals[RETURNED] if flow.value == RETURN else NONE
+
+
+_LIVENESS: dict[ast.FunctionDef, Liveness] = {}
+
+
+def _liveness_of(node: ast.FunctionDef) -> Liveness:
+    if node not in _LIVENESS:
+        _LIVENESS[node] = liveness(node)
+    return _LIVENESS[node]
+
+
+def terminates(stmts: Sequence[ast.stmt]) -> bool:
+    """Whether every path through the block leaves it."""
+    if not stmts:
+        return False
+    last = stmts[-1]
+    if isinstance(last, ast.Return | ast.Break | ast.Continue | ast.Raise):
+        return True
+    if isinstance(last, ast.With):
+        return terminates(last.body)
+    return isinstance(last, ast.If) and terminates(last.body) and terminates(last.orelse)
+
+
+def bind_arguments(
+    t: Tracer, source: Source, args: Args, kwargs: Kwargs, defaults: tuple[Value, ...],
+    kw_defaults: tuple[Value | None, ...],
+) -> dict[str, Value]:  # fmt: skip
+    """Parameters by name, as Python binds them."""
+    spec = source.node.args
+    positional = [a.arg for a in (*spec.posonlyargs, *spec.args)]
+    out: dict[str, Value] = dict(zip(positional, args, strict=False))
+    rest = dict(kwargs)
+    if spec.vararg is not None:
+        out[spec.vararg.arg] = Tup(tuple(args[len(positional) :]))
+    elif len(args) > len(positional):
+        raise CompileError(
+            f"{source.name}() takes {len(positional)} positional arguments, {len(args)} were given", t.loc
+        )
+    only = {a.arg for a in spec.posonlyargs}
+    keywords = [a.arg for a in spec.kwonlyargs]
+    for name in [n for n in rest if n in (*positional, *keywords) and n not in only]:
+        if name in out:
+            raise CompileError(f"{source.name}() got two values for '{name}'", t.loc)
+        out[name] = rest.pop(name)
+    if spec.kwarg is not None:
+        obj = DictObj()
+        t.state.heap[obj] = rest
+        out[spec.kwarg.arg] = Ref(obj)
+    elif rest:
+        raise CompileError(f"{source.name}() has no argument '{next(iter(rest))}' here", t.loc)
+    late = dict(zip(positional[len(positional) - len(defaults) :], defaults, strict=True))
+    late.update({k: d for k, d in zip(keywords, kw_defaults, strict=True) if d is not None})
+    for name in (*positional, *keywords):
+        if name not in out:
+            if name not in late:
+                raise CompileError(f"{source.name}() needs the argument '{name}'", t.loc)
+            out[name] = late[name]
+    return out
+
+
+# Classes --------------------------------------------------------------------------------------
+
+
+def _construct(t: Tracer, cls: type, args: Args, kwargs: Kwargs) -> Value:
+    if issubclass(cls, tuple) and hasattr(cls, "_fields"):
+        new = cls.__new__
+        names = cls._fields
+        given = dict(zip(names, args, strict=False)) | kwargs
+        defaults = getattr(cls, "_field_defaults", {})
+        missing = [n for n in names if n not in given and n not in defaults]
+        if missing or len(given) > len(names) or len(args) > len(names) or not callable(new):
+            raise CompileError(f"{cls.__name__}() takes the fields {', '.join(names)}", t.loc)
+        return Tup(tuple(given.get(n, Known(defaults.get(n))) for n in names), cls)
+    if dataclasses.is_dataclass(cls):
+        return construct_dataclass(t, cls, args, kwargs)
+    raise UnsupportedError(f"an object of class {cls.__name__} cannot be made in compiled code", t.loc,
+                           "use a dataclass or a NamedTuple")  # fmt: skip
+
+
+def construct_dataclass(t: Tracer, cls: type, args: Args, kwargs: Kwargs) -> Value:
+    fields = [f for f in dataclasses.fields(cls) if f.init]
+    given: dict[str, Value] = dict(zip((f.name for f in fields), args, strict=False))
+    if len(args) > len(fields) or not set(kwargs) <= {f.name for f in fields} - set(given):
+        raise CompileError(f"{cls.__name__}() takes the fields {', '.join(f.name for f in fields)}", t.loc)
+    given.update(kwargs)
+    for f in dataclasses.fields(cls):
+        if f.name in given:
+            continue
+        if f.default is not dataclasses.MISSING:
+            given[f.name] = Known(f.default)
+        elif f.default_factory is not dataclasses.MISSING:
+            given[f.name] = call(t, Known(f.default_factory), (), {})
+        elif f.init:
+            raise CompileError(f"{cls.__name__}() needs the field '{f.name}'", t.loc)
+    order = [f.name for f in dataclasses.fields(cls) if f.name in given]
+    obj = InstanceObj(cls)
+    t.state.heap[obj] = {name: given[name] for name in order}
+    made = Ref(obj)
+    if hasattr(cls, "__post_init__"):
+        call(t, attribute(t, made, "__post_init__"), (), {})
+    return made
+
+
+def _run_static(t: Tracer, f: Callable[..., Any], args: Args, kwargs: Kwargs) -> Value:
+    """A function of the library that the compiler runs: on values of compile time."""
+    name = getattr(f, "__name__", "a function").replace("_", " ").strip()
+    plain_args = [known(t, a, f"an argument ({name})") for a in args]
+    keywords = {k: known(t, v, f"'{k}'") for k, v in kwargs.items()}
+    try:
+        return wrap(t, f(*plain_args, **keywords))
+    except CompileError as error:
+        error.loc = error.loc or t.loc
+        raise
+
+
+# Compile time ---------------------------------------------------------------------------------
+
+PURE_OWNERS = (str, bytes, int, float, complex, bool, tuple, frozenset, range, np.dtype)
+
+
+def _is_pure(v: Any) -> bool:
+    """Methods of immutable values, and a fixed list of functions without effects."""
+    owner = getattr(v, "__self__", None)
+    if isinstance(owner, PURE_OWNERS) and not isinstance(owner, types.ModuleType):
+        return True
+    return getattr(v, "__module__", None) in ("math", "operator", "_operator")
+
+
+def _fold_call(t: Tracer, v: Any, args: Args, kwargs: Kwargs) -> Value:
+    try:
+        out = v(*(a.value for a in args if isinstance(a, Known)),
+                **{k: a.value for k, a in kwargs.items() if isinstance(a, Known)})  # fmt: skip
+    except (TypeError, ValueError, ArithmeticError, LookupError) as error:
+        raise CompileError(f"{type(error).__name__}: {error}", t.loc) from None
+    if isinstance(out, list):
+        return new_list(t, tuple(map(Known, out)))
+    return Known(out)
+
+

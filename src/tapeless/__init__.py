@@ -1,5 +1,12 @@
 """Ordinary numeric Python functions, compiled to native code. No tape."""
 
+from tapeless import errors
+from tapeless.api.functional import functional
+from tapeless.api.inspection import cost, source
+from tapeless.api.jit import jit
+from tapeless.api.runtime import clear_cache, set_num_threads
+from tapeless.api.settings import disable_jit
+from tapeless.explain import explain
 from tapeless.forms import (
     each, iverson, loop, map, random, reduce, reduce_by_index, scan, scatter,
 )  # fmt: skip
@@ -10,7 +17,8 @@ from tapeless.forms.elements import (
 __version__ = "0.1.0.dev0"
 
 __all__ = [
-    "bool_", "complex64", "complex128", "each", "f32", "f64", "i8", "i16", "i32", "i64", "iverson",
-    "loop", "map", "random", "reduce", "reduce_by_index", "scan", "scatter", "u8", "u16", "u32",
-    "u64",
+    "bool_", "clear_cache", "complex64", "complex128", "cost", "disable_jit", "each", "errors",
+    "explain", "f32", "f64", "functional", "i8", "i16", "i32", "i64", "iverson", "jit", "loop",
+    "map", "random", "reduce", "reduce_by_index", "scan", "scatter", "set_num_threads", "source",
+    "u8", "u16", "u32", "u64",
 ]  # fmt: skip

@@ -31,13 +31,14 @@ class Scope:
         self.taken = {*RESERVED, *taken}
         self.counts: Counter[Atom] = Counter()
         self.waiting: dict[Var, tuple[ast.expr, bool]] = {}
+        self.counters: set[Var] = set()  # never negative
         self.lines: list[list[ast.stmt]] = [[]]
 
     # names
     def fresh(self, hint: str) -> str:
-        base = re.sub(r"(_[0-9]+)+$", "", re.sub(r"\W", "_", hint).strip("_")) or "t"
-        base = base if base.isidentifier() else f"v{base}"
-        made, k = base, 0
+        made = re.sub(r"\W", "_", hint).strip("_") or "t"
+        made = made if made.isidentifier() else f"v{made}"
+        base, k = re.sub(r"(_[0-9]+)+$", "", made) or "t", 0
         while made in self.taken:
             k += 1
             made = f"{base}_{k}"
@@ -68,7 +69,7 @@ class Scope:
         """Indices; where a negative one must be refused, it is sent past the end."""
         out: list[ast.expr] = []
         for k, (i, mode) in enumerate(zip(at, modes, strict=True)):
-            if mode == "c" and isinstance(i, Var):
+            if mode == "c" and isinstance(i, Var) and i not in self.counters:
                 shown = self.settled(i)
                 inside = ast.Compare(shown, [ast.GtE()], [ast.Constant(0)])
                 out.append(ast.IfExp(inside, shown, self.atom(self.size(array, k))))

@@ -227,6 +227,7 @@ class Statements(Scope):
             assert size is not None
             turns = call("tp.loop", size, **reverse) if reverse else call("range", size)
             index = ast.Name(self.name(exp.form.var))
+            self.counters.add(exp.form.var)
             self.emit(ast.For(index, turns, self.block(exp.body, state), []))
         else:
             self.emit(self.while_loop(exp.form.cond, exp.body, state))
@@ -274,6 +275,7 @@ class Statements(Scope):
         ordered = any(isinstance(a.op, Monoid) for a in exp.accs)
         self.accs = {**self.accs, **{v: a for a in exp.accs for v in a.vars}}
         at = [name(self.name(v)) for v in exp.vars]
+        self.counters.update(exp.vars)
         self.lines.append([])
         self.body(exp.body)
         for array, result in zip(arrays, exp.body.results, strict=True):
@@ -313,6 +315,7 @@ class Statements(Scope):
         self, stm: Let, var: Var, size: Atom, monoid: Monoid, body: Body, arrays: Sequence[str]
     ) -> None:
         turns = call("range", self.atom(size))
+        self.counters.add(var)
         state = self.start(monoid.left, monoid.neutral)
         self.settle(reads_only=False)
         self.lines.append([])

@@ -12,6 +12,7 @@ import numpy as np
 
 from tapeless.api.paths import function_of, reader
 from tapeless.api.plan import UNCHANGING, Plan
+from tapeless.core.types import dtype_named
 from tapeless.forms.elements import ArrayOf
 from tapeless.frontend.signature import (
     ArgOut,
@@ -191,7 +192,7 @@ class _Planner:
         match out:
             case ArrayOut(is_complex):
                 self.results += 1
-                dtype = np.dtype(self.kernel.results[k].dtype.replace("bool", "?"))
+                dtype = dtype_named(self.kernel.results[k].dtype).numpy
                 return fc.ArrayBack(k, np.dtype(f"c{dtype.itemsize * 2}") if is_complex else dtype)
             case NumberOut(dtype, weak):
                 self.results += 2 if dtype.kind == "c" else 1

@@ -10,9 +10,10 @@ from tapeless.core.names import Atom, Var
 from tapeless.core.types import Type
 from tapeless.errors import CompileError
 from tapeless.frontend.join import (
-    ArrayForm, Form, SeqForm, form_of, join, new_vars, pack, seq_form, unpack,
+    ArrayForm, Form, SeqForm, as_maybe, form_of, join, maybe_form, maybe_pair, new_vars, pack, seq_form,
+    unpack,
 )  # fmt: skip
-from tapeless.frontend.state import DEAD, FLOW, RETURNED
+from tapeless.frontend.state import BREAK, DEAD, FLOW, RETURNED
 from tapeless.frontend.values import (
     Arr, ArrayObj, DictObj, InstanceObj, Known, ListObj, Num, Ref, Seq, Unbound, Value,
 )  # fmt: skip
@@ -123,7 +124,21 @@ class _Join:
                     form = form_of(self.t, known, "the return value")
                     self.slots.append(Slot(form, (values[0], values[1]), store, "result"))
                 continue
+            if name[0] != "$" and self.leaves_with(name, values, store):
+                continue
             self.slot(name, values, store)
+
+    def leaves_with(self, name: str, values: list[Value], store: Callable[[Value], None]) -> bool:
+        """A name that only the arm which leaves the loop gives a value: it may be there later."""
+        for arm, value, other in zip(self.arms, values, values[::-1], strict=True):
+            flow = arm.locals.get(FLOW)
+            is_left = isinstance(flow, Known) and flow.value == BREAK
+            if is_left and isinstance(other, Unbound) and not isinstance(value, Unbound):
+                form = maybe_form(self.t, value, name)
+                pairs = tuple(maybe_pair(v) for v in values)
+                self.slots.append(Slot(form, (pairs[0], pairs[1]), lambda v: store(as_maybe(v, name)), name))
+                return True
+        return False
 
     def results(self) -> None:
         if self.running and self.running[0].value is not None:

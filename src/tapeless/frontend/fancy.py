@@ -147,7 +147,7 @@ def select(t: Tracer, arr: Arr, parts: Sequence[Value]) -> Selection:
         for k, part in enumerate(parts):
             if k in slices:
                 start, _, step = slices[k]
-                scaled = t.b.prim("mul", rest[k], Const(step, i64))
+                scaled = t.b.prim("mul", rest[k], step)
                 out.append(t.b.prim("add", start, scaled))
                 continue
             if isinstance(part, Arr):

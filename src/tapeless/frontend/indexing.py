@@ -186,6 +186,10 @@ def modes(t: Tracer, idx: tuple[Atom, ...]) -> str:
     return "".join("c" if t.is_nonnegative(i) else "w" for i in idx)
 
 
+def _numbers(t: Tracer, s: Slice) -> Slice:
+    return Slice(*(scalar_value(t, v) for v in (s.start, s.stop, s.step)))
+
+
 def view(t: Tracer, arr: Arr, parts: list[Value]) -> Arr:
     """The place that a basic index names."""
     outer: list[Axis] = []
@@ -197,8 +201,8 @@ def view(t: Tracer, arr: Arr, parts: list[Value]) -> Arr:
             continue
         size = arr.shape[axis]
         if isinstance(part, Slice):
-            start, count, step = slice_parts(t, part, size)
-            outer.append(Axis(start, len(shape), Const(step, i64)))
+            start, count, step = slice_parts(t, _numbers(t, part), size)
+            outer.append(Axis(start, len(shape), step))
             shape.append(count)
         elif is_int(part):
             i = index_atom(t, part)

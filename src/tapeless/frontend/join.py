@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from tapeless.core.names import Atom, Const, Var
-from tapeless.core.types import INDEX, Array, DType, Scalar, Size, Type, f64, i64
+from tapeless.core.types import INDEX, Array, DType, Scalar, Size, Type, bool_, f64, i64
 from tapeless.errors import CompileError
 from tapeless.frontend.arrays import copy, empty, materialise
 from tapeless.frontend.places import new_array, read_object
@@ -168,6 +168,9 @@ def spelled(value: Value) -> Value:
 def _join_absent(t: Tracer, a: Value, b: Value, name: str) -> Form:
     if isinstance(a, Maybe) and isinstance(b, Maybe) and a.ran == b.ran:
         return Same(a) if a.value is b.value else Absent(Unbound(f"'{name}' may not be set here"))
+    for maybe, other in ((a, b), (b, a)):
+        if isinstance(maybe, Maybe) and not isinstance(other, Unbound | Maybe):
+            return join(t, maybe.value, other, name)  # packing checks that there is one
     loc = next((v.loc for v in (a, b) if isinstance(v, Unbound) and v.loc), None)
     return Absent(Unbound(f"'{name}' is not defined on every path that leads here", loc))
 
@@ -217,6 +220,9 @@ def _join_lists(t: Tracer, a: Any, b: Any, name: str) -> Form:
 
 def pack(t: Tracer, form: Form, value: Value, out: list[Atom]) -> None:
     """Appends the atoms of `value` under `form`, converting where the form is wider."""
+    if isinstance(value, Maybe) and not isinstance(form, Same | Absent):
+        t.b.check(value.ran, "UnboundLocalError", f"'{value.name}' has no value here")
+        value = value.value
     match form:
         case Same() | Absent():
             return
@@ -326,6 +332,28 @@ def form_of(t: Tracer, value: Value, name: str = "") -> Form:
             return number_form(t, value)
         case _:
             return Same(value)
+
+
+def maybe_form(t: Tracer, value: Value, name: str) -> Form:
+    """The form of a value together with whether there is one."""
+    inner = value.value if isinstance(value, Maybe) else value
+    return Tree((form_of(t, inner, name), Number(bool_, False, True)), None)
+
+
+def maybe_pair(value: Value) -> Value:
+    """A value under `maybe_form`."""
+    if isinstance(value, Unbound):
+        return value
+    if isinstance(value, Maybe):
+        return Tup((value.value, Num(value.ran, True)))
+    return Tup((value, Known(True)))
+
+
+def as_maybe(value: Value, name: str) -> Maybe:
+    assert isinstance(value, Tup)
+    inner, there = value.items
+    assert isinstance(there, Num)
+    return Maybe(inner, there.atom, name)
 
 
 def seq_form(t: Tracer, seq: Seq) -> SeqForm:

@@ -73,10 +73,21 @@ class _Flow:
         end = after
         for stmt in reversed(stmts):
             if isinstance(stmt, ast.If | ast.For | ast.While | ast.With):
-                self.found.after[stmt] = after
-                self.found.end[stmt] = end
+                exits = self.exits(stmt)
+                self.found.after[stmt] = after | exits
+                self.found.end[stmt] = end | exits
             after = self.stmt(stmt, after)
         return after
+
+    def exits(self, stmt: ast.stmt) -> Names:
+        """Names live where a `break` or `continue` inside the statement goes."""
+        out: Names = NOTHING
+        for inner in ast.walk(stmt):
+            if isinstance(inner, ast.Break):
+                out |= self.leave
+            elif isinstance(inner, ast.Continue):
+                out |= self.again
+        return out
 
     def stmt(self, stmt: ast.stmt, after: Names) -> Names:
         match stmt:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from tapeless.core.names import Atom, Const, Var
 from tapeless.core.types import i64
+from tapeless.errors import CompileError
 from tapeless.frontend.branches import branch
 from tapeless.frontend.iteration import counted_or_unrolled, iterate
 from tapeless.frontend.loops import LoopSpec, resume, trace_loop
@@ -156,10 +157,32 @@ def _unrolled(t: Tracer, stmt: ast.For, items: Sequence[Value]) -> None:
 
 def while_statement(t: Tracer, stmt: ast.While) -> None:
     found = names_of(stmt)
+    if _static_passes(t, stmt):
+        _after_loop(t, stmt.orelse, found)
+        return
     spec = _spec(t, stmt, found)
     spec.test = lambda: truth_of(t, t.evaluate(stmt.test))
     trace_loop(t, spec)
     _after_loop(t, stmt.orelse, found)
+
+
+MAX_STATIC = 1000
+
+
+def _static_passes(t: Tracer, stmt: ast.While) -> bool:
+    """A loop that is not entered; in the library, also one whose condition is static throughout."""
+    for _ in range(MAX_STATIC):
+        before, count, memo = t.snapshot(), len(t.b.scopes[-1]), dict(t.b.memo[-1])
+        test = truth_of(t, t.evaluate(stmt.test))
+        if isinstance(test, Known) and not test.value:
+            return True
+        if not (isinstance(test, Known) and t.frame.is_library):
+            before.restore(t.frames, t.state)
+            del t.b.scopes[-1][count:]
+            t.b.memo[-1] = memo
+            return False
+        t.rules.block(t, stmt.body)
+    raise CompileError("a loop of the library does not end", t.loc)
 
 
 def continue_if_normal(t: Tracer, act: Any) -> None:

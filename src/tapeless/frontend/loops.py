@@ -11,8 +11,8 @@ from tapeless.core.types import INDEX, Array, Scalar, bool_, i64
 from tapeless.errors import CompileError
 from tapeless.frontend.branches import NeedsSeq, branch
 from tapeless.frontend.join import (
-    ArrayForm, Form, ListForm, Number, Same, SeqForm, Tree, form_of, join, join_numbers, new_vars,
-    number_form, pack, seq_form, spelled, unpack,
+    ArrayForm, Form, ListForm, Number, Same, SeqForm, Tree, as_maybe, form_of, join, join_numbers,
+    maybe_form, maybe_pair, new_vars, number_form, pack, seq_form, spelled, unpack,
 )  # fmt: skip
 from tapeless.frontend.places import read_object
 from tapeless.frontend.state import BREAK, CONTINUE, FLOW, NORMAL, RETURN, RETURNED
@@ -126,6 +126,7 @@ class _Attempt:
         self.go = self.first_test()
         self.entry, self.entry_heap = dict(t.frame.locals), dict(t.state.heap)
         self.old: frozenset[ArrayObj] = frozenset()
+        self.maybes: set[str] = set()  # late names that not every pass gives a value
         self.is_while = spec.size is None or spec.exits
 
     def run(self) -> None:
@@ -468,12 +469,15 @@ class _Attempt:
             wanted.append(RETURNED)
         for name in wanted:
             old, value = self.entry.get(name), t.frame.locals.get(name)
-            if value is None or isinstance(value, Unbound | Maybe):
+            if value is None or isinstance(value, Unbound):
                 continue
             if old is not None and not isinstance(old, Unbound | Maybe):
                 continue
-            form = plan.late.setdefault(name, form_of(t, value, name))
-            pack(t, form, value, atoms)
+            is_maybe = isinstance(value, Maybe)
+            form = maybe_form(t, value, name) if is_maybe else form_of(t, value, name)
+            form = plan.late.setdefault(name, form)
+            pack(t, form, maybe_pair(value) if is_maybe else value, atoms)
+            self.maybes |= {name} if is_maybe else set()
             found.append((name, form))
         return found, atoms
 
@@ -502,6 +506,9 @@ class _Attempt:
         for name, sub in late:
             value = unpack(t, sub, outs)
             always = isinstance(done, Const) and done.value
+            if name in self.maybes:
+                t.frame.locals[name] = as_maybe(value, name)
+                continue
             t.frame.locals[name] = value if always or name == RETURNED else Maybe(value, done, name)
         for name in spec.assigned:
             if name not in self.plan.names and name not in set_late and name not in spec.head:

@@ -145,10 +145,11 @@ def references() -> dict[str, Callable[..., mp.mpf]]:
     table: dict[str, Callable[..., mp.mpf]] = {
         name: getattr(mp, name)
         for name in "exp log sin cos tan tanh sinh cosh asinh acosh atanh log1p expm1 asin acos "
-        "atan atan2 hypot erf erfc".split()
+        "atan atan2 hypot erf".split()
     }
     return table | {
         "exp2": lambda x: two**x, "log2": lambda x: mp.log(x) / mp.log(2), "log10": mp.log10,
+        "erfc": lambda x: mp.erfc(x) if abs(x) < 100 else mp.mpf(0 if x > 0 else 2),
         "pow": lambda x, y: mp.power(x, y), "fmod": _fmod,
         "cbrt": lambda x: mp.sign(x) * abs(x) ** (1 / three),
         "lgamma": _lgamma, "tgamma": mp.gamma, "digamma": mp.digamma,

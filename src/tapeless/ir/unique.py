@@ -84,7 +84,9 @@ class _Uniqueness:
                 for body in bodies_of(exp):
                     self.body(body, set())
                 if isinstance(exp, Each):
-                    self.dead.update(i for a in exp.accs for i in a.inits if isinstance(i, Var))
+                    self.dead.update(
+                        i for a in exp.accs for i in a.inits if isinstance(i, Var) and i.is_array
+                    )
 
     def mention(self, atoms: Iterator[Atom] | tuple[Atom, ...]) -> None:
         for atom in atoms:

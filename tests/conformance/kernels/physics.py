@@ -330,7 +330,7 @@ def mandelbrot1(xmin, xmax, ymin, ymax, xn, yn, maxiter, horizon):
         inside = np.abs(Z) < horizon
         N[inside] = n
         Z[inside] = Z[inside] ** 2 + C[inside]
-    N[N == maxiter - 1] = 0  # noqa: SIM300 (N is an array)
+    N[N == maxiter - 1] = 0
     return N
 
 

@@ -158,7 +158,7 @@ def moments_oracle(x):
 
 def weighted_histogram(x, weights, low, high, bins):
     total = np.zeros(bins)
-    for v, w in zip(x, weights):  # noqa: B905 (as users write it)
+    for v, w in zip(x, weights):
         if v < low or v >= high:
             continue
         total[int((v - low) / (high - low) * bins)] += w

@@ -95,7 +95,7 @@ def log_pair(o: Ops, x: Pair, shift: Float | float = 0.0) -> Pair:
         for name, column in zip(("inverse", "high", "low"), log_table(), strict=True)
     )
     product, slack = dd.two_product(o, m, inverse)
-    rest = x[1] * o.power_of_two(o.integer(2 * o.format.bias) - field)
+    rest = (x[1] * 0.5) * o.power_of_two(o.integer(2 * o.format.bias + 1) - field)
     f, f_low = dd.fast_two_sum(o, product - 1.0, o.fma(rest, inverse, slack))
     square, square_low = dd.two_product(o, f * 0.5, f)
     hi, e1 = dd.fast_two_sum(o, o.fma(k, c.LN2_SHORT[o.bits][0], high), f)

@@ -33,8 +33,6 @@ from tapeless.runtime.layout import (
     DATA,
     DESCR,
     DESCR_IDENTITY,
-    DIMENSIONS,
-    DISJOINT,
     FEED_DATA,
     FEED_SIZE,
     FEED_STRIDE,
@@ -57,9 +55,6 @@ from tapeless.runtime.layout import (
     RECORD_TABLES,
     SAME_ARG,
     SCALAR_OUT,
-    SIZE_IS,
-    SIZE_IS_NOT,
-    SIZES_AGREE,
     STRIDES,
     TABLE_ARGS,
     TABLE_CAPTURES,
@@ -81,6 +76,7 @@ from tapeless.runtime.layout import (
     TYPE,
 )
 from tapeless.runtime.native.calls import acquire, finish
+from tapeless.runtime.native.guards import holds, size_of
 from tapeless.runtime.native.objects import (
     Py_DecRef,
     Py_IncRef,
@@ -244,51 +240,6 @@ def accepts_scalar(state: Word, wanted: Word, given: Word, type: Word, value: Wo
     elif shift != 0:
         store(value, 0, (word << shift) >> shift)
     return 1
-
-
-def size_of(args: Word, index: Word, axis: Word) -> Word:
-    return load(load(load(args, index) + DIMENSIONS, 0), axis)
-
-
-def holds(guard: Word, args: Word) -> Word:
-    kind = load(guard, 0)
-    a = load(guard, 1)
-    axis = load(guard, 2)
-    number = load(guard, 3)
-    if kind == SIZE_IS:
-        return size_of(args, a, axis) == number
-    if kind == SIZE_IS_NOT:
-        return size_of(args, a, axis) != number
-    if kind == SIZES_AGREE:
-        return size_of(args, a, axis) == size_of(args, number, load(guard, 4))
-    if kind == DISJOINT:
-        return disjoint(load(args, a), load(args, number), axis, load(guard, 4))
-    return 0
-
-
-def lowest(array: Word) -> Word:
-    """The first byte that the array may touch."""
-    address = load(array + DATA, 0)
-    for axis in range(load_i32(array, RANK)):
-        stride = load(load(array + STRIDES, 0), axis)
-        if stride < 0:
-            address += stride * (load(load(array + DIMENSIONS, 0), axis) - 1)
-    return address
-
-
-def highest(array: Word, itemsize: Word) -> Word:
-    """The byte behind the last one that the array may touch."""
-    address = load(array + DATA, 0) + itemsize
-    for axis in range(load_i32(array, RANK)):
-        stride = load(load(array + STRIDES, 0), axis)
-        if stride > 0:
-            address += stride * (load(load(array + DIMENSIONS, 0), axis) - 1)
-    return address
-
-
-def disjoint(a: Word, b: Word, a_size: Word, b_size: Word) -> Word:
-    """Whether the address ranges of two arrays do not meet."""
-    return (highest(a, a_size) <= lowest(b)) | (highest(b, b_size) <= lowest(a))
 
 
 def feed(table: Word, args: Word, values: Word, slots: Word) -> Word:

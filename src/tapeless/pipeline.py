@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 from tapeless.core.names import Atom
 from tapeless.core.types import Array
-from tapeless.emit.kernel import emit
+from tapeless.emit.kernel import emit, symbol
 from tapeless.emit.target import Target
 from tapeless.fuse import horizontal, vertical
 from tapeless.ir.syntax import Fun
@@ -102,7 +102,7 @@ def kernel_type(fun: Fun, proc: Proc, layouts: Sequence[str]) -> KernelType:
     sites = tuple(
         Site(s.error, s.message, tuple(d.name for d in s.dtypes), s.loc) for s in proc.sites
     )
-    return KernelType(proc.name, params, results, sites, proc.foreign)
+    return KernelType(symbol(proc), params, results, sites, proc.foreign)
 
 
 def _result(atom: Atom) -> Slot:

@@ -10,7 +10,7 @@ from typing import Any
 import llvmlite.binding as llvm
 import numpy as np
 
-from tapeless.emit.kernel import emit
+from tapeless.emit.kernel import emit, symbol
 from tapeless.emit.target import Target
 from tapeless.loop.syntax import Proc
 
@@ -136,7 +136,7 @@ class Compiled:
         optimise(module, self.machine)
         self.module = module
         self.engine = llvm.create_mcjit_compiler(module, self.machine)
-        self.function = KERNEL(self.engine.get_function_address(proc.name))
+        self.function = KERNEL(self.engine.get_function_address(symbol(proc)))
 
     @property
     def assembly(self) -> str:

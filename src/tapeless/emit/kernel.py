@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from tapeless.core.names import Const, Var
 from tapeless.emit.alias import Aliasing
 from tapeless.emit.asm import Module
@@ -16,14 +18,20 @@ HEADER = "define i32 @{name}(ptr noalias %ctx, ptr noalias %args, ptr noalias %r
 
 
 def emit(proc: Proc, target: Target) -> str:
-    """An LLVM module that defines `proc.name`."""
+    """An LLVM module that defines `symbol(proc)`."""
     module = Module()
     unit = Unit(proc, target, module, Memory(proc), Aliasing(module))
-    kernel = Kernel(unit, HEADER.format(name=proc.name))
+    name = symbol(proc)
+    kernel = Kernel(unit, HEADER.format(name=name))
     kernel.write()
-    module.define(proc.name, kernel.a.text())
+    module.define(name, kernel.a.text())
     unit.aliasing.finish()
     return module.text(target.triple)
+
+
+def symbol(proc: Proc) -> str:
+    """The name of the kernel in its module: no function of C has it, whatever the user's has."""
+    return "kernel." + re.sub(r"[^A-Za-z0-9_]", "_", proc.name)
 
 
 class Kernel(Emitter):

@@ -124,7 +124,7 @@ class Threads(Lanes):
             return
         a = self.a
         names = self._captured(stm)
-        symbol = f"{self.unit.proc.name}.part{len(self.unit.module.definitions)}"
+        symbol = f"kernel.part{len(self.unit.module.definitions)}"
         self._part(stm, symbol, names)
         start, stop = self.scalar(stm.start), self.scalar(stm.stop)
         turns = self.sub(uniform(stop), uniform(start)).text

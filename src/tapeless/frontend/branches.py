@@ -15,7 +15,7 @@ from tapeless.frontend.join import (
 )  # fmt: skip
 from tapeless.frontend.state import BREAK, DEAD, FLOW, RETURNED
 from tapeless.frontend.values import (
-    Arr, ArrayObj, DictObj, InstanceObj, Known, ListObj, Num, Ref, Seq, Unbound, Value,
+    Arr, ArrayObj, DictObj, InstanceObj, Known, ListObj, Maybe, Num, Ref, Seq, Unbound, Value,
 )  # fmt: skip
 from tapeless.ir.syntax import Body, If
 
@@ -101,8 +101,20 @@ class _Join:
         if len(self.running) == 2:
             form = join(self.t, values[0], values[1], name)
         else:
-            form = form_of(self.t, values[self.arms.index(self.running[0])], name)
+            value = values[self.arms.index(self.running[0])]
+            if isinstance(value, Maybe):
+                self.maybe_slot(name, value, values, store)
+                return
+            form = form_of(self.t, value, name)
         self.slots.append(Slot(form, (values[0], values[1]), store, name))
+
+    def maybe_slot(
+        self, name: str, value: Value, values: Sequence[Value], store: Callable[[Value], None]
+    ) -> None:
+        """A slot for a value together with whether there is one."""
+        form = maybe_form(self.t, value, name)
+        pairs = (maybe_pair(values[0]), maybe_pair(values[1]))
+        self.slots.append(Slot(form, pairs, lambda v: store(as_maybe(v, name)), name))
 
     def unchanged(self, values: Sequence[Any], old: Any) -> bool:
         return all(v is old for a, v in zip(self.arms, values, strict=True) if a in self.running)
@@ -134,9 +146,7 @@ class _Join:
             flow = arm.locals.get(FLOW)
             is_left = isinstance(flow, Known) and flow.value == BREAK
             if is_left and isinstance(other, Unbound) and not isinstance(value, Unbound):
-                form = maybe_form(self.t, value, name)
-                pairs = tuple(maybe_pair(v) for v in values)
-                self.slots.append(Slot(form, (pairs[0], pairs[1]), lambda v: store(as_maybe(v, name)), name))
+                self.maybe_slot(name, value, values, store)
                 return True
         return False
 

@@ -15,7 +15,7 @@ from tapeless.frontend.places import compose, element, put_element, settle
 from tapeless.frontend.scalars import index_atom
 from tapeless.frontend.slices import slice_parts
 from tapeless.frontend.values import (
-    Arr, Axis, DictObj, Known, ListObj, Many, Num, Ref, Seq, Slice, Tup, Value,
+    Arr, Axis, Cx, DictObj, Known, ListObj, Many, Num, Ref, Seq, Slice, Tup, Value,
 )  # fmt: skip
 from tapeless.ir.build import ONE, ZERO
 
@@ -70,6 +70,8 @@ def subscript(t: Tracer, value: Value, index: Value) -> Value:
             items = iterate(t, value)
             assert isinstance(items, Many)
             return items.item(_checked(t, index_atom(t, index), items.size, "range index"))
+    if isinstance(value, Num | Cx) and isinstance(index, Tup) and not index.items:
+        return value  # np.where(…)[()] of numbers is a number
     raise CompileError(f"{t.describe(value)} cannot be indexed", t.loc)
 
 

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from numpy.linalg._linalg import EighResult, QRResult, SlogdetResult, SVDResult
 
 from tapeless.frontend.intrinsics import (
     as_array,
@@ -117,7 +118,7 @@ def qr(a: Any, mode: str = "reduced") -> Any:
     rows, columns = x.shape[-2], x.shape[-1]
     size = rows if mode == "complete" else np.minimum(rows, columns)
     q, r = each_matrix(lambda m: _qr(m, size), x)
-    return r if mode == "r" else (q, r)
+    return r if mode == "r" else QRResult(q, r)
 
 
 def _eigh(a: Any) -> Any:
@@ -131,7 +132,8 @@ def _eigh(a: Any) -> Any:
 def eigh(a: Any, UPLO: str = "L") -> Any:
     x = as_floats(a)
     square_size(x)
-    return each_matrix(_eigh, _adjoint(x) if one_of(UPLO, ("L", "U"), "UPLO") == "U" else x)
+    upper = one_of(UPLO, ("L", "U"), "UPLO") == "U"
+    return EighResult(*each_matrix(_eigh, _adjoint(x) if upper else x))
 
 
 @implements(np.linalg.eigvalsh, ("scipy.linalg", "eigvalsh"))
@@ -179,12 +181,13 @@ def svd(
 ) -> Any:
     x = as_floats(a)
     parts = each_matrix(lambda m: _svd(m, full_matrices and compute_uv), x)
-    return parts if compute_uv else parts[1]
+    return SVDResult(*parts) if compute_uv else parts[1]
 
 
 @implements(("scipy.linalg", "svd"))
 def scipy_svd(a: Any, full_matrices: bool = True, compute_uv: bool = True) -> Any:
-    return svd(a, full_matrices, compute_uv)
+    parts = svd(a, full_matrices, compute_uv)
+    return (parts[0], parts[1], parts[2]) if compute_uv else parts
 
 
 @implements(np.linalg.svdvals, ("scipy.linalg", "svdvals"))
@@ -276,7 +279,7 @@ def _slogdet(a: Any) -> Any:
 def slogdet(a: Any) -> Any:
     x = as_floats(a)
     square_size(x)
-    return each_matrix(_slogdet, x)
+    return SlogdetResult(*each_matrix(_slogdet, x))
 
 
 @implements(("scipy.linalg", "lu_factor"))

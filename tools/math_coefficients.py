@@ -38,9 +38,7 @@ def monomial(series: list[mp.mpf], lo: mp.mpf, hi: mp.mpf) -> list[mp.mpf]:
     for c in series:
         total = [t + c * p for t, p in zip(total, before + [0] * len(series), strict=False)]
         shifted = [mp.mpf(0), *now]
-        double = [
-            2 * (a * s + b * p) for s, p in zip(shifted, [*now, mp.mpf(0)], strict=True)
-        ]
+        double = [2 * (a * s + b * p) for s, p in zip(shifted, [*now, mp.mpf(0)], strict=True)]
         before, now = now, [d - q for d, q in zip(double, [*before, 0, 0], strict=False)]
     return total
 
@@ -74,6 +72,7 @@ def split(x: mp.mpf, bits: int, parts: int) -> tuple[float, ...]:
 
 def tail(f: Function, head: list[mp.mpf]) -> Function:
     """(f(x) - c0 - c1 x - ... ) / x^n: what follows the first n terms of the series."""
+
     def quotient(x: mp.mpf) -> mp.mpf:
         with mp.workdps(110):
             x = mp.mpf(x) + mp.mpf(10) ** -35 if abs(x) < mp.mpf(10) ** -35 else mp.mpf(x)
@@ -109,7 +108,9 @@ def erfc_mapped(t: mp.mpf) -> mp.mpf:
         return 2 / mp.sqrt(mp.pi)
     x = 4 * (1 + t) / (1 - t)
     with mp.workdps(60 + int(x * x)) if x < 12 else mp.workdps(60):
-        scaled = mp.exp(x * x) * mp.erfc(x) if x < 60 else mp.hyperu(0.5, 0.5, x * x) / mp.sqrt(mp.pi)
+        scaled = (
+            mp.exp(x * x) * mp.erfc(x) if x < 60 else mp.hyperu(0.5, 0.5, x * x) / mp.sqrt(mp.pi)
+        )
         return (1 + 2 * x) * scaled
 
 
@@ -145,8 +146,13 @@ def constants() -> dict[str, object]:
     """Constants as sums of floats, most significant first."""
     out: dict[str, object] = {}
     for name, value, parts in [
-        ("LN2", mp.log(2), 3), ("PI", mp.pi, 4), ("HALF_PI", mp.pi / 2, 4), ("LOG2E", 1 / mp.log(2), 2),
-        ("LOG10_2", mp.log10(2), 2), ("LOG10E", 1 / mp.log(10), 2), ("INV_PI", 1 / mp.pi, 2),
+        ("LN2", mp.log(2), 3),
+        ("PI", mp.pi, 4),
+        ("HALF_PI", mp.pi / 2, 4),
+        ("LOG2E", 1 / mp.log(2), 2),
+        ("LOG10_2", mp.log10(2), 2),
+        ("LOG10E", 1 / mp.log(10), 2),
+        ("INV_PI", 1 / mp.pi, 2),
         ("TWO_OVER_PI", 2 / mp.pi, 2),
         ("HALF_LOG_2PI", mp.log(2 * mp.pi) / 2, 2),
         ("SQRT2", mp.sqrt(2), 2),
@@ -154,8 +160,10 @@ def constants() -> dict[str, object]:
         out[name] = {64: split(value, 64, parts), 32: split(value, 32, parts)}
     # k times the first part is exact for every exponent k
     out["LN2_SHORT"] = {
-        bits: (short := float(mp.nint(mp.log(2) * 2**digits)) / 2**digits,
-               rounded(mp.log(2) - short, bits))
+        bits: (
+            short := float(mp.nint(mp.log(2) * 2**digits)) / 2**digits,
+            rounded(mp.log(2) - short, bits),
+        )
         for bits, digits in [(64, 42), (32, 16)]
     }
     with mp.workdps(420):
@@ -167,7 +175,7 @@ def render(name: str, value: object) -> str:
     """name = value, one number a line where there are many."""
     if isinstance(value, int):
         digits = f"{value:x}"
-        rows = [digits[i:i + 80] for i in range(0, len(digits), 80)]
+        rows = [digits[i : i + 80] for i in range(0, len(digits), 80)]
         return f"{name} = int(\n" + "".join(f'    "{r}"\n' for r in rows) + "    , 16)\n"
     assert isinstance(value, dict)
     lines = [f"{name} = {{"]

@@ -114,11 +114,16 @@ def _fmod(x: mp.mpf, y: mp.mpf) -> mp.mpf:
 
 def _lgamma(x: mp.mpf) -> mp.mpf:
     """log|Gamma(x)|."""
-    return mp.re(mp.loggamma(x)) if x > 0 else mp.log(mp.pi / abs(x * mp.sinpi(x))) - mp.loggamma(-x)
+    return (
+        mp.re(mp.loggamma(x)) if x > 0 else mp.log(mp.pi / abs(x * mp.sinpi(x))) - mp.loggamma(-x)
+    )
 
 
-def _inverse(f: Callable[[mp.mpf], mp.mpf], slope: Callable[[mp.mpf], mp.mpf],
-             start: Callable[[float], float]) -> Callable[[mp.mpf], mp.mpf]:
+def _inverse(
+    f: Callable[[mp.mpf], mp.mpf],
+    slope: Callable[[mp.mpf], mp.mpf],
+    start: Callable[[float], float],
+) -> Callable[[mp.mpf], mp.mpf]:
     """The inverse of f by Newton's method from a double-precision start."""
 
     def inverse(y: mp.mpf) -> mp.mpf:
@@ -164,8 +169,24 @@ def exact(name: str, point: Iterable[float]) -> mp.mpf:
     args = [mp.mpf(float(x)) for x in point]
     f = references()[name]
     with mp.workdps(34):
-        if name in ("log1p", "expm1", "sinh", "tanh", "asinh", "atanh", "acosh", "lgamma", "hypot",
-                    "atan2", "erf", "digamma", "pow", "asin", "atan", "acos"):
+        if name in (
+            "log1p",
+            "expm1",
+            "sinh",
+            "tanh",
+            "asinh",
+            "atanh",
+            "acosh",
+            "lgamma",
+            "hypot",
+            "atan2",
+            "erf",
+            "digamma",
+            "pow",
+            "asin",
+            "atan",
+            "acos",
+        ):
             mp.mp.dps = 60
         try:
             value = f(*args)
@@ -185,7 +206,9 @@ def ulps(got: float, value: mp.mpf, bits: int) -> float:
         if np.isinf(got):
             return 0.0 if got * value > 0 else float("inf")
     elif np.isinf(got):
-        got = float(np.sign(got)) * 2.0**1023 * 2.0 if bits == 64 else float(np.sign(got)) * 2.0**128
+        got = (
+            float(np.sign(got)) * 2.0**1023 * 2.0 if bits == 64 else float(np.sign(got)) * 2.0**128
+        )
         if np.isinf(got):
             return float(abs((mp.sign(got) * mp.ldexp(1, 1024) - value) / mp.ldexp(1, 971)))
     if value == 0:

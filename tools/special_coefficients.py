@@ -1,6 +1,6 @@
 """Derives src/tapeless/emit/math/special_coefficients.py: what the special functions build upon.
 
-    python -m tools.special_coefficients
+python -m tools.special_coefficients
 """
 
 from __future__ import annotations

@@ -8,10 +8,30 @@ from tapeless.api.runtime import clear_cache, set_num_threads
 from tapeless.api.settings import disable_jit
 from tapeless.explain import explain
 from tapeless.forms import (
-    each, iverson, loop, map, random, reduce, reduce_by_index, scan, scatter,
+    each,
+    iverson,
+    loop,
+    map,
+    random,
+    reduce,
+    reduce_by_index,
+    scan,
+    scatter,
 )  # fmt: skip
 from tapeless.forms.elements import (
-    bool_, complex64, complex128, f32, f64, i8, i16, i32, i64, u8, u16, u32, u64,
+    bool_,
+    complex64,
+    complex128,
+    f32,
+    f64,
+    i8,
+    i16,
+    i32,
+    i64,
+    u8,
+    u16,
+    u32,
+    u64,
 )  # fmt: skip
 
 __version__ = "0.1.0.dev0"

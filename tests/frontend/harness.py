@@ -12,7 +12,16 @@ import numpy as np
 
 from tapeless.frontend.argtypes import arg_type, plain, static_arg
 from tapeless.frontend.signature import (
-    ArgOut, ArrayOut, Input, NumberOut, Options, Out, Path, StaticOut, Traced, TreeOut,
+    ArgOut,
+    ArrayOut,
+    Input,
+    NumberOut,
+    Options,
+    Out,
+    Path,
+    StaticOut,
+    Traced,
+    TreeOut,
 )  # fmt: skip
 from tapeless.frontend.trace import trace
 from tapeless.ir.interp import interpret
@@ -72,7 +81,9 @@ class Program:
         contents = results[len(results) - count :]
         for path, content in zip(self.traced.written, contents, strict=True):
             target = Program.find(_Holder(after, self), path)
-            target[...] = content[..., 0] + 1j * content[..., 1] if np.iscomplexobj(target) else content
+            target[...] = (
+                content[..., 0] + 1j * content[..., 1] if np.iscomplexobj(target) else content
+            )
         return self.rebuild(self.traced.output, results, after), after
 
     def rebuild(self, out: Out, results: list[Any], after: dict[str, Any]) -> Any:

@@ -15,8 +15,29 @@ from tapeless.core.names import Atom, Const, Var
 from tapeless.core.types import INDEX, Array, DType, Scalar, bool_, f32, f64, i32, i64
 from tapeless.ir.build import ONE, Builder, const
 from tapeless.ir.syntax import (
-    CHECK, IGNORE, PROVED, WRAP, Acc, Alloc, Append, Body, Each, Fold, For, Fun, If, Index, Iverson,
-    Let, Loop, Monoid, Put, Scan, Sort, Update, While,
+    CHECK,
+    IGNORE,
+    PROVED,
+    WRAP,
+    Acc,
+    Alloc,
+    Append,
+    Body,
+    Each,
+    Fold,
+    For,
+    Fun,
+    If,
+    Index,
+    Iverson,
+    Let,
+    Loop,
+    Monoid,
+    Put,
+    Scan,
+    Sort,
+    Update,
+    While,
 )  # fmt: skip
 from tapeless.ir.types_of import atom_of
 
@@ -71,7 +92,19 @@ class Generator:
         if dtype.is_float:
             ops = ("add", "sub", "mul", "min", "max", "neg", "abs", "sin", "tanh", "select", "cast")
         else:
-            ops = ("add", "sub", "mul", "min", "max", "neg", "floordiv", "mod", "xor", "select", "cast")
+            ops = (
+                "add",
+                "sub",
+                "mul",
+                "min",
+                "max",
+                "neg",
+                "floordiv",
+                "mod",
+                "xor",
+                "select",
+                "cast",
+            )
         op = self.rng.choice(ops)
         if op == "select":
             return self.b.prim(op, self.atom(bool_), a, b)
@@ -160,9 +193,14 @@ class Generator:
         array = self.array()
         arms = []
         for _ in range(2):
+
             def results() -> tuple[Atom, ...]:
                 kept = tuple(self.made(t) for t in types)
-                return kept if array is None else (*kept, self.array(lambda v: v.type == array.type) or array)
+                return (
+                    kept
+                    if array is None
+                    else (*kept, self.array(lambda v: v.type == array.type) or array)
+                )
 
             arms.append(self.body(self.rng.randint(0, 2), types, then=results))
         self.keep(*self.b.let(If(self.atom(bool_), *arms)))
@@ -174,7 +212,9 @@ class Generator:
         if array is None:
             return
         i = self.atom(i64)
-        inside = self.b.prim("and", self.b.prim("le", const(0), i), self.b.prim("lt", i, atom_of(array.shape[0])))
+        inside = self.b.prim(
+            "and", self.b.prim("le", const(0), i), self.b.prim("lt", i, atom_of(array.shape[0]))
+        )
         with self.b.scope():
             value = self.b.one(Index(array, (i,), PROVED))
             body = self.b.body((self.b.prim("add", value, value), value))
@@ -254,7 +294,9 @@ class Generator:
                 self.b.run(Put(best.vars, (), (self.made(i64), vars[0]), ""))
             return (self.made(f64),) if self.chance(0.4) else ()
 
-        body = self.body(self.rng.randint(0, 2), (), (), tuple(zip(vars, sizes, strict=True)), results)
+        body = self.body(
+            self.rng.randint(0, 2), (), (), tuple(zip(vars, sizes, strict=True)), results
+        )
         self.accs = outer
         self.keep(*self.b.let(Each(vars, sizes, tuple(accs), body)))
 
@@ -263,9 +305,13 @@ class Generator:
         a, ai, c, ci = (Var(INDEX, h) for h in ("a", "ai", "c", "ci"))
         with self.b.scope():
             less = self.b.prim("lt", a, c)
-            body = self.b.body((self.b.prim("select", less, c, a), self.b.prim("select", less, ci, ai)))
+            body = self.b.body(
+                (self.b.prim("select", less, c, a), self.b.prim("select", less, ci, ai))
+            )
         lowest = (const(-(2**63)), const(-1))
-        return Acc((Var(INDEX, "m"), Var(INDEX, "k")), lowest, Monoid((a, ai), (c, ci), body, lowest))
+        return Acc(
+            (Var(INDEX, "m"), Var(INDEX, "k")), lowest, Monoid((a, ai), (c, ci), body, lowest)
+        )
 
     def histogram(self) -> None:
         array = self.array(lambda v: v.dtype is not bool_)
@@ -280,7 +326,9 @@ class Generator:
             self.b.run(Put((acc,), at, (self.made(acc.dtype),), modes))
             return ()
 
-        body = self.body(self.rng.randint(0, 2), (), (), tuple(zip(vars, sizes, strict=True)), results)
+        body = self.body(
+            self.rng.randint(0, 2), (), (), tuple(zip(vars, sizes, strict=True)), results
+        )
         self.accs = outer
         self.keep(*self.b.let(Each(vars, sizes, (Acc((acc,), (array,), "+"),), body)))
 
@@ -300,7 +348,9 @@ class Generator:
             self.b.run(Put((acc,), vars, (self.made(array.dtype),), PROVED * len(vars)))
             return ()
 
-        body = self.body(self.rng.randint(0, 1), (), (), tuple(zip(vars, sizes, strict=True)), results)
+        body = self.body(
+            self.rng.randint(0, 1), (), (), tuple(zip(vars, sizes, strict=True)), results
+        )
         self.accs = outer
         self.keep(*self.b.let(Each(vars, sizes, (Acc((acc,), (array,), "="),), body)))
 
@@ -366,7 +416,7 @@ class Generator:
         self.keep(*params)
         for _ in range(self.rng.randint(2, 7)):
             self.statement()
-        made = self.scope[len(params):][-4:]
+        made = self.scope[len(params) :][-4:]
         results: list[Atom] = list(made or [params[0]])
         if self.chance(0.3):
             results.append(params[2])

@@ -146,12 +146,27 @@ _TABLE: list[Op] = [
     Op("select", 3, ANY, chosen, lambda c, a, b: a if c else b),
     Op("isnan", 1, FLOATS, boolean, np.isnan),
     Op("signbit", 1, FLOATS, boolean, np.signbit),
-    Op("to_bits", 1, FLOATS, lambda a: u64 if a[0].bits == 64 else u32,
-       lambda a: a.view(f"u{a.dtype.itemsize}")),
-    Op("from_bits", 1, INTS, lambda a: dtype_named(f"f{a[0].bits}"),
-       lambda a: a.view(f"f{a.dtype.itemsize}")),
-    Op("exponent", 1, FLOATS, lambda a: i64,
-       lambda a: np.int64(np.frexp(a)[1] if np.isfinite(a) and a != 0 else 0)),
+    Op(
+        "to_bits",
+        1,
+        FLOATS,
+        lambda a: u64 if a[0].bits == 64 else u32,
+        lambda a: a.view(f"u{a.dtype.itemsize}"),
+    ),
+    Op(
+        "from_bits",
+        1,
+        INTS,
+        lambda a: dtype_named(f"f{a[0].bits}"),
+        lambda a: a.view(f"f{a.dtype.itemsize}"),
+    ),
+    Op(
+        "exponent",
+        1,
+        FLOATS,
+        lambda a: i64,
+        lambda a: np.int64(np.frexp(a)[1] if np.isfinite(a) and a != 0 else 0),
+    ),
     Op("sqrt", 1, FLOATS, same, np.sqrt),
 ]
 

@@ -10,7 +10,16 @@ from tapeless.errors import CompileError
 from tapeless.frontend.arrays import index_hints, pair, put_each, refuse_writes, scalar_value
 from tapeless.frontend.iteration import iterate
 from tapeless.frontend.join import (
-    ArrayForm, Form, Number, Tree, form_of, join_numbers, new_vars, pack, spelled, unpack,
+    ArrayForm,
+    Form,
+    Number,
+    Tree,
+    form_of,
+    join_numbers,
+    new_vars,
+    pack,
+    spelled,
+    unpack,
 )  # fmt: skip
 from tapeless.frontend.places import Indices, element, new_array
 from tapeless.frontend.reductions import neutral as start_of
@@ -38,7 +47,9 @@ def reduce_over(t: Tracer, op: str, shape: Indices, f: Value) -> Value:
         x = scalar(t, scalar_value(t, t.call(f, *map(weak_int, vars))))
         if kind in ("any", "all"):
             test = truth(t, x)
-            x = Num(Const(bool(test.value), bool_) if isinstance(test, Known) else test.atom, x.weak)
+            x = Num(
+                Const(bool(test.value), bool_) if isinstance(test, Known) else test.atom, x.weak
+            )
         elif kind in ("sum", "prod") and x.dtype.is_bool:
             assert isinstance(x, Num)
             x = Num(t.b.cast(x.atom, i64), x.weak)
@@ -50,7 +61,13 @@ def reduce_over(t: Tracer, op: str, shape: Indices, f: Value) -> Value:
         for part in parts:
             acc = Var(part.type, "total", t.loc)
             t.b.run(Put((acc,), (), (part,), ""))
-            accs.append(Acc((acc,), (start_of(kind, part.dtype),), {"any": "max", "all": "min"}.get(kind, op)))
+            accs.append(
+                Acc(
+                    (acc,),
+                    (start_of(kind, part.dtype),),
+                    {"any": "max", "all": "min"}.get(kind, op),
+                )
+            )
         body = t.b.body(())
     t.state.heap = before
     if kind in ("min", "max"):
@@ -66,7 +83,9 @@ def check_some(t: Tracer, shape: Indices, kind: str) -> None:
         some = t.b.prim("and", some, t.b.prim("lt", ZERO, size))
     if some == FALSE:
         raise CompileError(f"{kind} of an empty array", t.loc, "make sure that there is an element")
-    t.b.check(some, "ValueError", f"zero-size array to reduction operation {kind} which has no identity")
+    t.b.check(
+        some, "ValueError", f"zero-size array to reduction operation {kind} which has no identity"
+    )
 
 
 def _complex_product(t: Tracer, shape: Indices, f: Value) -> Value:
@@ -102,7 +121,9 @@ def best_over(t: Tracer, op: str, size: Atom, f: Value) -> Value:
         nothing = p("lt", left[1], ZERO)
         some = p("le", ZERO, right[1])
         wins = p("and", some, p("or", nothing, better(t, list(right), list(left))))
-        merged = t.b.body((p("select", wins, right[0], left[0]), p("select", wins, right[1], left[1])))
+        merged = t.b.body(
+            (p("select", wins, right[0], left[0]), p("select", wins, right[1], left[1]))
+        )
     start = (start_of(op, x.dtype), Const(-1, i64))
     monoid = Monoid(tuple(left), tuple(right), merged, start)
     outs = t.b.let(Fold(var, size, monoid, body), "best", "at")
@@ -187,7 +208,9 @@ def scan_over(t: Tracer, op: Value, size: Atom, f: Value, neutral: Value) -> Val
     return _prefixes(t, form, outs)
 
 
-def _fold_parts(t: Tracer, op: Value, f: Value, neutral: Value, form: Form) -> tuple[Var, Monoid, Any]:
+def _fold_parts(
+    t: Tracer, op: Value, f: Value, neutral: Value, form: Form
+) -> tuple[Var, Monoid, Any]:
     monoid = monoid_of(t, op, form, neutral)
     var = t.index_var("i")
     before = dict(t.state.heap)
@@ -224,7 +247,14 @@ def _interleaved(t: Tracer, re: Arr, im: Arr) -> Value:
 
 
 def put_over(
-    t: Tracer, op: str, target: Arr, shape: Indices, where: Value, value: Value, mode: str, when: Value
+    t: Tracer,
+    op: str,
+    target: Arr,
+    shape: Indices,
+    where: Value,
+    value: Value,
+    mode: str,
+    when: Value,
 ) -> None:
     """For every index: target[where(index)] op= value(index)."""
 
@@ -245,5 +275,3 @@ def put_over(
     if not shape:
         raise CompileError("nothing to write over", t.loc)
     put_each(t, target, shape, at, new, op, MODES[mode] * target.rank, None if always else keep)
-
-

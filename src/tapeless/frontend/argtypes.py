@@ -144,7 +144,9 @@ def _tree(value: Any, dims: Dims) -> TreeArg | None:
     if isinstance(value, list):
         return TreeArg("list", cls, (), tuple([arg_type(v, dims) for v in value]))
     if isinstance(value, dict):
-        return TreeArg("dict", cls, tuple(value), tuple([arg_type(v, dims) for v in value.values()]))
+        return TreeArg(
+            "dict", cls, tuple(value), tuple([arg_type(v, dims) for v in value.values()])
+        )
     if dataclasses.is_dataclass(value):
         names = tuple(f.name for f in dataclasses.fields(value))
         items = tuple(arg_type(getattr(value, name, None), dims) for name in names)

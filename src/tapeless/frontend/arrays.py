@@ -5,18 +5,38 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from tapeless.core.names import Atom, Const, Var
 from tapeless.core.types import DType, i64
 from tapeless.errors import CompileError, SizeError
 from tapeless.frontend.places import (
-    Indices, base_index, broadcast_shapes, broadcast_view, check_writable, compose, element, full_axes,
-    meet, new_array, numpy_dtype, put_element, read_object, write_object,
+    Indices,
+    base_index,
+    broadcast_shapes,
+    broadcast_view,
+    check_writable,
+    compose,
+    element,
+    full_axes,
+    meet,
+    new_array,
+    numpy_dtype,
+    put_element,
+    read_object,
+    write_object,
 )  # fmt: skip
 from tapeless.frontend.scalars import Scalar, convert, scalar
 from tapeless.frontend.values import (
-    Arr, ArrayObj, Axis, Cx, Known, Num, Ref, Reshape, Tup, Value, is_number,
+    Arr,
+    ArrayObj,
+    Axis,
+    Cx,
+    Known,
+    Num,
+    Ref,
+    Reshape,
+    Tup,
+    Value,
+    is_number,
 )
 from tapeless.ir.build import ONE, ZERO
 from tapeless.ir.syntax import Acc, Alloc, Each, Put, Update
@@ -133,10 +153,14 @@ def materialise(t: Tracer, arr: Arr) -> Var:
     return t.state.array(copy(t, arr).obj)
 
 
-def elementwise(t: Tracer, f: Callable[..., Value], args: Sequence[Value], hint: str = "t") -> Value:
+def elementwise(
+    t: Tracer, f: Callable[..., Value], args: Sequence[Value], hint: str = "t"
+) -> Value:
     """`f` on the elements of broadcast operands."""
     shape = broadcast_shapes(t, [a.shape for a in args if isinstance(a, Arr)])
-    wide = [broadcast_view(t, a, shape) if isinstance(a, Arr) and a.shape != shape else a for a in args]
+    wide = [
+        broadcast_view(t, a, shape) if isinstance(a, Arr) and a.shape != shape else a for a in args
+    ]
 
     def body(idx: Indices) -> Value:
         return f(*(element(t, a, idx) if isinstance(a, Arr) else a for a in wide))
@@ -270,5 +294,3 @@ def _put(t: Tracer, target: Arr, acc: Var, idx: Indices, value: Value, modes: st
 def scalar_value(t: Tracer, value: Value) -> Value:
     """A 0-dimensional array as the number in it."""
     return element(t, value, ()) if isinstance(value, Arr) and value.rank == 0 else value
-
-

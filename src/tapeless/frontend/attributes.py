@@ -14,15 +14,32 @@ from tapeless.frontend.arrays import generate
 from tapeless.frontend.places import count, element, numpy_dtype, transpose
 from tapeless.frontend.scalars import scalar, type_key
 from tapeless.frontend.values import (
-    Arr, ArrayMethod, Cx, DictObj, Fn, InstanceObj, Known, ListObj, Method, Num, Partial, Ref, Rng, Tup,
-    Value, is_number, weak_int,
+    Arr,
+    ArrayMethod,
+    Cx,
+    DictObj,
+    Fn,
+    InstanceObj,
+    Known,
+    ListObj,
+    Method,
+    Num,
+    Partial,
+    Ref,
+    Rng,
+    Tup,
+    Value,
+    is_number,
+    weak_int,
 )  # fmt: skip
 
 if TYPE_CHECKING:
     from tapeless.core.names import Atom
     from tapeless.frontend.tracer import Tracer
 
-LIST_METHODS = frozenset({"append", "extend", "pop", "insert", "copy", "index", "count", "reverse", "clear"})
+LIST_METHODS = frozenset(
+    {"append", "extend", "pop", "insert", "copy", "index", "count", "reverse", "clear"}
+)
 DICT_METHODS = frozenset({"keys", "values", "items", "get", "copy", "update"})
 BINARY_DUNDER = {
     "Add": "add", "Sub": "sub", "Mult": "mul", "Div": "truediv", "FloorDiv": "floordiv", "Mod": "mod",
@@ -109,6 +126,7 @@ def _of_array(t: Tracer, arr: Arr, name: str) -> Value:
 
 def part(t: Tracer, arr: Arr, name: str) -> Value:
     """The real or imaginary part of an array, as a new array that may not be written."""
+
     def one(idx: tuple[Atom, ...]) -> Value:
         x = element(t, arr, idx)
         if isinstance(x, Cx):
@@ -142,7 +160,9 @@ def _of_number(t: Tracer, value: Value, name: str) -> Value:
     raise CompileError(f"a number has no attribute '{name}'", t.loc)
 
 
-def _of_tuple(t: Tracer, owner: Tup, items: tuple[Value, ...], cls: type | None, name: str) -> Value:
+def _of_tuple(
+    t: Tracer, owner: Tup, items: tuple[Value, ...], cls: type | None, name: str
+) -> Value:
     fields: tuple[str, ...] = getattr(cls, "_fields", ())
     if name in fields:
         return items[fields.index(name)]

@@ -10,12 +10,33 @@ from tapeless.core.names import Atom, Var
 from tapeless.core.types import Type
 from tapeless.errors import CompileError
 from tapeless.frontend.join import (
-    ArrayForm, Form, SeqForm, as_maybe, form_of, join, maybe_form, maybe_pair, new_vars, pack, seq_form,
+    ArrayForm,
+    Form,
+    SeqForm,
+    as_maybe,
+    form_of,
+    join,
+    maybe_form,
+    maybe_pair,
+    new_vars,
+    pack,
+    seq_form,
     unpack,
 )  # fmt: skip
 from tapeless.frontend.state import BREAK, DEAD, FLOW, RETURNED
 from tapeless.frontend.values import (
-    Arr, ArrayObj, DictObj, InstanceObj, Known, ListObj, Maybe, Num, Ref, Seq, Unbound, Value,
+    Arr,
+    ArrayObj,
+    DictObj,
+    InstanceObj,
+    Known,
+    ListObj,
+    Maybe,
+    Num,
+    Ref,
+    Seq,
+    Unbound,
+    Value,
 )  # fmt: skip
 from tapeless.ir.syntax import Body, If
 
@@ -152,6 +173,7 @@ class _Join:
 
     def results(self) -> None:
         if self.running and self.running[0].value is not None:
+
             def store(value: Value) -> None:
                 self.value = value
 
@@ -255,5 +277,3 @@ def _common_seq(t: Tracer, contents: list[Any]) -> SeqForm:
                 "start it empty, or use an array",
             )  # fmt: skip
     return seq_form(t, next(c for c in contents if isinstance(c, Seq)))
-
-

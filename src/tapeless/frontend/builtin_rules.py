@@ -22,7 +22,13 @@ from tapeless.frontend.comprehensions import as_list, reduce_generator
 from tapeless.frontend.construct import array_of, as_array, as_operand
 from tapeless.frontend.indexing import new_list, subscript
 from tapeless.frontend.iteration import (
-    enumerated, item_at, iterate, length, make_range, reversed_items, zipped,
+    enumerated,
+    item_at,
+    iterate,
+    length,
+    make_range,
+    reversed_items,
+    zipped,
 )  # fmt: skip
 from tapeless.frontend.operators import binary, compare, unary
 from tapeless.frontend.places import count, numpy_dtype
@@ -31,8 +37,25 @@ from tapeless.frontend.scalars import apply_ufunc, convert, scalar, type_key
 from tapeless.frontend.sequences import seq_of
 from tapeless.frontend.truth import truth_of
 from tapeless.frontend.values import (
-    NONE, Arr, Cx, DictObj, Fn, Gen, InstanceObj, Known, ListObj, Many, Method, Num, Partial, Ref, Rng,
-    Seq, Tup, Value, is_number,
+    NONE,
+    Arr,
+    Cx,
+    DictObj,
+    Fn,
+    Gen,
+    InstanceObj,
+    Known,
+    ListObj,
+    Many,
+    Method,
+    Num,
+    Partial,
+    Ref,
+    Rng,
+    Seq,
+    Tup,
+    Value,
+    is_number,
 )  # fmt: skip
 
 if TYPE_CHECKING:
@@ -60,7 +83,9 @@ def known(t: Tracer, value: Value, what: str) -> Any:
 def _no_keywords(rule: Callable[..., Value]) -> Rule:
     def checked(t: Tracer, args: Args, kwargs: Kwargs) -> Value:
         if kwargs:
-            raise UnsupportedError(f"the argument '{next(iter(kwargs))}' is not supported here", t.loc)
+            raise UnsupportedError(
+                f"the argument '{next(iter(kwargs))}' is not supported here", t.loc
+            )
         try:
             return rule(t, *args)
         except TypeError as error:
@@ -87,7 +112,11 @@ def _zip(t: Tracer, args: Args, kwargs: Kwargs) -> Value:
     if isinstance(strict, Known) and strict.value:
         sizes = [length(t, a) for a in args]
         for other in sizes[1:]:
-            t.b.check(t.b.prim("eq", sizes[0], other), "ValueError", "zip() arguments have different lengths")
+            t.b.check(
+                t.b.prim("eq", sizes[0], other),
+                "ValueError",
+                "zip() arguments have different lengths",
+            )
     return _many(t, zipped(t, list(args)))
 
 
@@ -143,7 +172,9 @@ def _tuple(t: Tracer, value: Value = NONE) -> Value:
     items = iterate(t, value)
     if isinstance(items, Many):
         if not isinstance(items.size, Const):
-            raise CompileError("a tuple needs a length known at compile time", t.loc, "use np.array(...)")
+            raise CompileError(
+                "a tuple needs a length known at compile time", t.loc, "use np.array(...)"
+            )
         items = [item_at(t, items, Const(k, i64)) for k in range(int(items.size.value))]
     return Tup(tuple(items))
 
@@ -178,7 +209,9 @@ def _reduce(kind: str) -> Rule:
     def rule(t: Tracer, args: Args, kwargs: Kwargs) -> Value:
         if kind in ("min", "max") and len(args) > 1:
             if kwargs:
-                raise UnsupportedError(f"'{kind}' with a key is not supported", t.loc, "compare by hand")
+                raise UnsupportedError(
+                    f"'{kind}' with a key is not supported", t.loc, "compare by hand"
+                )
             out = scalar_value(t, args[0])
             for x in args[1:]:
                 out = _extreme(t, kind, out, scalar_value(t, x))
@@ -188,7 +221,9 @@ def _reduce(kind: str) -> Rule:
             raise UnsupportedError(f"'{kind}' with '{next(iter(kwargs))}' is not supported", t.loc,
                                    "use np.argmin, np.argmax, or a loop")  # fmt: skip
         total = _reduced(t, kind, args[0])
-        return total if start is None else binary(t, "Add" if kind == "sum" else "Mult", start, total)
+        return (
+            total if start is None else binary(t, "Add" if kind == "sum" else "Mult", start, total)
+        )
 
     return rule
 
@@ -238,7 +273,9 @@ def _real(t: Tracer, value: Value, what: str) -> Value:
     if isinstance(value, Arr) and all(isinstance(s, Const) and s.value == 1 for s in value.shape):
         value = subscript(t, value, Tup((Known(0),) * value.rank))
     if not isinstance(value, Num):
-        raise CompileError(f"{what}() of {t.describe(value)}", t.loc, "convert one number, or use .astype")
+        raise CompileError(
+            f"{what}() of {t.describe(value)}", t.loc, "convert one number, or use .astype"
+        )
     return value
 
 
@@ -267,7 +304,9 @@ def _abs(t: Tracer, value: Value) -> Value:
 def _round(t: Tracer, value: Value, digits: Value = NONE) -> Value:
     value = scalar_value(t, value)
     if isinstance(value, Known) and isinstance(digits, Known):
-        return Known(round(value.value) if digits.value is None else round(value.value, digits.value))
+        return Known(
+            round(value.value) if digits.value is None else round(value.value, digits.value)
+        )
     if _is_none(digits):
         return _int(t, apply_ufunc(t, np.rint, (value,)))
     return t.library(np.round, value, digits)
@@ -474,6 +513,7 @@ NAMESAKES = {
 
 def _namesake(f: Callable[..., Any], ufunc: np.ufunc, cls: type) -> Rule:
     """A function of math or cmath: float (complex) in, Python's number out."""
+
     def rule(t: Tracer, *args: Value) -> Value:
         numbers = [scalar_value(t, a) for a in args]
         if all(isinstance(a, Known) for a in numbers):
@@ -518,4 +558,3 @@ BUILTINS: dict[Any, Rule] = {
     np.ndim: _no_keywords(_ndim), np.size: _no_keywords(_size),
     **OPERATORS, **_math_rules(),
 }  # fmt: skip
-

@@ -31,7 +31,20 @@ from tapeless.frontend.scalars import COMPLEX, REAL, apply_ufunc
 from tapeless.frontend.signature import Path
 from tapeless.frontend.state import DEAD, FLOW, RETURN, RETURNED, Frame
 from tapeless.frontend.values import (
-    NONE, ArrayMethod, Cx, DictObj, Fn, InstanceObj, Known, Method, Num, Partial, Ref, Staged, Tup, Value,
+    NONE,
+    ArrayMethod,
+    Cx,
+    DictObj,
+    Fn,
+    InstanceObj,
+    Known,
+    Method,
+    Num,
+    Partial,
+    Ref,
+    Staged,
+    Tup,
+    Value,
 )  # fmt: skip
 
 if TYPE_CHECKING:
@@ -81,7 +94,9 @@ def _call_known(t: Tracer, function: Known, args: Args, kwargs: Kwargs) -> Value
         case types.FunctionType():
             return _call_python(t, v, function.path, args, kwargs)
         case types.MethodType():
-            return call(t, Known(v.__func__), (t.outside.bound_self(t, v, function.path), *args), kwargs)
+            return call(
+                t, Known(v.__func__), (t.outside.bound_self(t, v, function.path), *args), kwargs
+            )
         case functools.partial():
             return _call_partial(t, v, function.path, args, kwargs)
         case type():
@@ -157,7 +172,9 @@ def _kw_defaults(
     source: Source, found: Mapping[str, Any] | None, make: Callable[[Any], Value]
 ) -> tuple[Value | None, ...]:
     known = found or {}
-    return tuple(make(known[a.arg]) if a.arg in known else None for a in source.node.args.kwonlyargs)
+    return tuple(
+        make(known[a.arg]) if a.arg in known else None for a in source.node.args.kwonlyargs
+    )
 
 
 def _call_ufunc(t: Tracer, ufunc: np.ufunc, args: Args, kwargs: Kwargs) -> Value:
@@ -311,7 +328,8 @@ def bind_arguments(
         out[spec.vararg.arg] = Tup(tuple(args[len(positional) :]))
     elif len(args) > len(positional):
         raise CompileError(
-            f"{source.name}() takes {len(positional)} positional arguments, {len(args)} were given", t.loc
+            f"{source.name}() takes {len(positional)} positional arguments, {len(args)} were given",
+            t.loc,
         )
     only = {a.arg for a in spec.posonlyargs}
     keywords = [a.arg for a in spec.kwonlyargs]
@@ -358,7 +376,9 @@ def construct_dataclass(t: Tracer, cls: type, args: Args, kwargs: Kwargs) -> Val
     fields = [f for f in dataclasses.fields(cls) if f.init]
     given: dict[str, Value] = dict(zip((f.name for f in fields), args, strict=False))
     if len(args) > len(fields) or not set(kwargs) <= {f.name for f in fields} - set(given):
-        raise CompileError(f"{cls.__name__}() takes the fields {', '.join(f.name for f in fields)}", t.loc)
+        raise CompileError(
+            f"{cls.__name__}() takes the fields {', '.join(f.name for f in fields)}", t.loc
+        )
     given.update(kwargs)
     for f in dataclasses.fields(cls):
         if f.name in given:
@@ -412,5 +432,3 @@ def _fold_call(t: Tracer, v: Any, args: Args, kwargs: Kwargs) -> Value:
     if isinstance(out, list):
         return new_list(t, tuple(map(Known, out)))
     return Known(out)
-
-

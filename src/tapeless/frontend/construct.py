@@ -16,7 +16,20 @@ from tapeless.frontend.join import spelled
 from tapeless.frontend.places import Indices, compose, element, full_axes, meet, numpy_dtype
 from tapeless.frontend.scalars import convert, resolve_type, scalar
 from tapeless.frontend.values import (
-    Arr, Axis, Cx, Gen, Known, ListObj, Many, Num, Ref, Rng, Seq, Tup, Value, is_number,
+    Arr,
+    Axis,
+    Cx,
+    Gen,
+    Known,
+    ListObj,
+    Many,
+    Num,
+    Ref,
+    Rng,
+    Seq,
+    Tup,
+    Value,
+    is_number,
 )  # fmt: skip
 
 if TYPE_CHECKING:
@@ -61,7 +74,9 @@ def array_of(t: Tracer, value: Value, dtype: Any) -> Arr:
             return _of_many(t, iterate(t, value), dtype)
     if is_number(value):
         return rank0(t, scalar(t, value) if dtype is None else convert(t, value, dtype))
-    raise CompileError(f"{t.describe(value)} cannot become an array", t.loc, "pass numbers or arrays")
+    raise CompileError(
+        f"{t.describe(value)} cannot become an array", t.loc, "pass numbers or arrays"
+    )
 
 
 def _of_many(t: Tracer, items: Any, dtype: Any) -> Arr:
@@ -79,7 +94,9 @@ def _of_seq(t: Tracer, seq: Seq, dtype: Any) -> Arr:
         not isinstance(spelled(seq_item(t, seq, Const(0, i64))), Tup)
     ):  # fmt: skip
         leaf = seq.leaves[0]
-        return copy(t, leaf) if dtype is None or numpy_dtype(leaf) == dtype else cast(t, leaf, dtype)
+        return (
+            copy(t, leaf) if dtype is None or numpy_dtype(leaf) == dtype else cast(t, leaf, dtype)
+        )
     out = generate(t, (seq.size,), lambda idx: as_array(t, seq_item(t, seq, idx[0]), dtype))
     assert isinstance(out, Arr)
     return out
@@ -94,13 +111,19 @@ def _of_items(t: Tracer, items: Sequence[Value], dtype: Any) -> Arr:
     inner: Indices = arrays[0].shape if arrays else ()
     for other in arrays[1:]:
         if other.rank != len(inner):
-            raise CompileError("the rows have different ranks", t.loc, "make them arrays of one shape")
-        inner = tuple(meet(t, a, b, "shapes of the rows") for a, b in zip(inner, other.shape, strict=True))
+            raise CompileError(
+                "the rows have different ranks", t.loc, "make them arrays of one shape"
+            )
+        inner = tuple(
+            meet(t, a, b, "shapes of the rows") for a, b in zip(inner, other.shape, strict=True)
+        )
     if arrays and len(arrays) < len(leaves):
         raise CompileError("an array cannot be made of numbers and arrays mixed", t.loc,
                            "use np.concatenate")  # fmt: skip
     sizes = (*(Const(n, i64) for n in shape), *inner)
-    part = from_numpy(dtype) if dtype.kind != "c" else DTYPES["f32" if dtype.itemsize == 8 else "f64"]
+    part = (
+        from_numpy(dtype) if dtype.kind != "c" else DTYPES["f32" if dtype.itemsize == 8 else "f64"]
+    )
     if part is None:
         raise UnsupportedError(f"element type {dtype} is not supported", t.loc)
     out = empty(t, sizes, part, dtype.kind == "c")

@@ -22,7 +22,16 @@ from tapeless.frontend.state import Frame
 from tapeless.frontend.truth import negation, short_circuit, truth_of
 from tapeless.frontend.unpacking import pack_tuple, static_items
 from tapeless.frontend.values import (
-    DictObj, Fn, Gen, Known, Maybe, Num, Ref, Slice, Tup, Unbound, Value,
+    DictObj,
+    Fn,
+    Gen,
+    Known,
+    Maybe,
+    Num,
+    Ref,
+    Slice,
+    Unbound,
+    Value,
 )
 
 if TYPE_CHECKING:
@@ -239,7 +248,9 @@ def _dict_comprehension(t: Tracer, node: ast.DictComp) -> Value:
 def _joined(t: Tracer, node: ast.JoinedStr) -> Value:
     template, args = formatted(t, node)
     if args:
-        raise UnsupportedError("a string with run-time values is only for messages of errors", t.loc)
+        raise UnsupportedError(
+            "a string with run-time values is only for messages of errors", t.loc
+        )
     return Known(template.replace("{{", "{").replace("}}", "}"))
 
 
@@ -275,7 +286,9 @@ def _message_atoms(t: Tracer, value: Value) -> tuple[Atom, ...]:
 
 
 def _await(t: Tracer, node: ast.expr) -> Value:
-    raise UnsupportedError("'yield' and 'await' are not supported", t.loc, "return an array or a tuple")
+    raise UnsupportedError(
+        "'yield' and 'await' are not supported", t.loc, "return an array or a tuple"
+    )
 
 
 EXPRESSIONS: dict[type, Callable[[Any, Any], Value]] = {

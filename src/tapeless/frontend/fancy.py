@@ -6,13 +6,24 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from tapeless.core.names import Atom, Const
+from tapeless.core.names import Atom
 from tapeless.core.types import INDEX, i64
 from tapeless.errors import CompileError
 from tapeless.frontend.arrays import copy, empty, generate, put_each
 from tapeless.frontend.places import (
-    Indices, base_index, broadcast_shapes, broadcast_view, check_writable, compose, element, meet,
-    new_array, numpy_dtype, read_object, settle, write_object,
+    Indices,
+    base_index,
+    broadcast_shapes,
+    broadcast_view,
+    check_writable,
+    compose,
+    element,
+    meet,
+    new_array,
+    numpy_dtype,
+    read_object,
+    settle,
+    write_object,
 )  # fmt: skip
 from tapeless.frontend.scalars import convert, index_atom
 from tapeless.frontend.slices import slice_parts
@@ -134,7 +145,9 @@ def select(t: Tracer, arr: Arr, parts: Sequence[Value]) -> Selection:
     advanced = [k for k, p in enumerate(parts) if isinstance(p, Arr) or not isinstance(p, Slice)]
     wide = broadcast_shapes(t, [p.shape for p in parts if isinstance(p, Arr)])
     together = advanced == list(range(advanced[0], advanced[-1] + 1))
-    slices = {k: slice_parts(t, p, arr.shape[k]) for k, p in enumerate(parts) if isinstance(p, Slice)}
+    slices = {
+        k: slice_parts(t, p, arr.shape[k]) for k, p in enumerate(parts) if isinstance(p, Slice)
+    }
     before = [k for k in slices if together and k < advanced[0]]
     after = [k for k in slices if k not in before]
     shape = (*(slices[k][1] for k in before), *wide, *(slices[k][1] for k in after))
@@ -238,7 +251,9 @@ def update_loop(t: Tracer, place: Arr, selection: Selection, value: Value) -> No
             flat = t.b.prim("floordiv", flat, s)
         here = (flat, *idx) if selection.shape else ()
         at, modes = base_index(t, place, selection.where(here), "p" * place.rank)
-        x = convert(t, element(t, value, here) if isinstance(value, Arr) else value, numpy_dtype(place))
+        x = convert(
+            t, element(t, value, here) if isinstance(value, Arr) else value, numpy_dtype(place)
+        )
         if isinstance(x, Cx):
             half = t.b.one(Update(param, (*at, ZERO), x.re, modes + "p"), before.hint)
             out = t.b.one(Update(half, (*at, ONE), x.im, modes + "p"), before.hint)
@@ -247,4 +262,3 @@ def update_loop(t: Tracer, place: Arr, selection: Selection, value: Value) -> No
         body = t.b.body((out,))
     after = t.b.one(Loop(For(counter, size), (param,), (before,), body), before.hint)
     write_object(t, place.obj, after)
-

@@ -21,7 +21,17 @@ from tapeless.frontend.places import Indices, element, meet, new_array, numpy_dt
 from tapeless.frontend.scalars import convert, index_atom
 from tapeless.frontend.truth import truth_of
 from tapeless.frontend.values import (
-    NONE, Arr, Bracket, Cx, Known, Many, Num, Staged, Tup, Value, is_number,
+    NONE,
+    Arr,
+    Bracket,
+    Cx,
+    Known,
+    Many,
+    Num,
+    Staged,
+    Tup,
+    Value,
+    is_number,
 )  # fmt: skip
 from tapeless.ir.build import ZERO
 from tapeless.ir.syntax import IGNORE, Acc, Each, For, Loop, Put, Reverse, Update
@@ -34,10 +44,14 @@ Kwargs = dict[str, Value]
 Rule = Callable[[Any, Args, Kwargs], Value]
 
 
-def _columns(t: Tracer, values: Sequence[Value], form: str) -> tuple[Atom, Callable[[Atom], list[Value]]]:
+def _columns(
+    t: Tracer, values: Sequence[Value], form: str
+) -> tuple[Atom, Callable[[Atom], list[Value]]]:
     """Operands of one length: the length, and their items at an index."""
     parts = [iterate(t, v) if not isinstance(v, Arr) else v for v in values]
-    arrays = [as_array(t, v) if isinstance(p, list) else p for v, p in zip(values, parts, strict=True)]
+    arrays = [
+        as_array(t, v) if isinstance(p, list) else p for v, p in zip(values, parts, strict=True)
+    ]
     sizes = [a.shape[0] if isinstance(a, Arr) else a.size for a in arrays]  # type: ignore[union-attr]
     size = sizes[0]
     for other in sizes[1:]:
@@ -56,7 +70,9 @@ def _map(t: Tracer, f: Value, *xs: Value) -> Value:
     return generate(t, (size,), lambda idx: t.call(f, *items(idx[0])))
 
 
-def _elements(t: Tracer, xs: Value, neutral: Value, form: str) -> tuple[Atom, Callable[[Atom], Value]]:
+def _elements(
+    t: Tracer, xs: Value, neutral: Value, form: str
+) -> tuple[Atom, Callable[[Atom], Value]]:
     xs, neutral = spelled(xs), spelled(neutral)
     if isinstance(xs, Tup) and isinstance(neutral, Tup):
         if len(xs.items) != len(neutral.items):
@@ -114,10 +130,14 @@ def _places(t: Tracer, dest: Arr, idx: Value, form: str) -> tuple[Atom, Callable
     idx = spelled(idx)
     arrays = [as_array(t, i) for i in (idx.items if isinstance(idx, Tup) else (idx,))]
     if len(arrays) > dest.rank:
-        raise CompileError(f"{form}: {len(arrays)} index arrays for an array of {dest.rank} axes", t.loc)
+        raise CompileError(
+            f"{form}: {len(arrays)} index arrays for an array of {dest.rank} axes", t.loc
+        )
     for a in arrays:
         if a.dtype.is_float or a.is_complex or a.dtype.is_bool:
-            raise CompileError(f"{form}: indices must be integers", t.loc, "convert with .astype(int)")
+            raise CompileError(
+                f"{form}: indices must be integers", t.loc, "convert with .astype(int)"
+            )
     size = arrays[0].shape[0]
     for a in arrays[1:]:
         size = meet(t, size, a.shape[0], f"{form}: the lengths of the index arrays")
@@ -269,4 +289,3 @@ FORMS: dict[str, Rule] = {
     f"{_MODULE}.brackets.iverson": _simple(_iverson), f"{_MODULE}.loops.each": _simple(_each),
     f"{_MODULE}.loops.loop": _simple(_loop),
 }  # fmt: skip
-

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from tapeless.core.names import Atom, Const
-from tapeless.core.types import i64
 from tapeless.errors import CompileError, UnsupportedError
 from tapeless.frontend.arrays import assign, scalar_value
 from tapeless.frontend.construct import array_of, as_array, as_operand
@@ -15,7 +14,19 @@ from tapeless.frontend.places import compose, element, put_element, settle
 from tapeless.frontend.scalars import index_atom
 from tapeless.frontend.slices import slice_parts
 from tapeless.frontend.values import (
-    Arr, Axis, Cx, DictObj, Known, ListObj, Many, Num, Ref, Seq, Slice, Tup, Value,
+    Arr,
+    Axis,
+    Cx,
+    DictObj,
+    Known,
+    ListObj,
+    Many,
+    Num,
+    Ref,
+    Seq,
+    Slice,
+    Tup,
+    Value,
 )  # fmt: skip
 from tapeless.ir.build import ONE, ZERO
 
@@ -57,7 +68,9 @@ def subscript(t: Tracer, value: Value, index: Value) -> Value:
             fields = t.state.heap[obj]
             key = _static_key(t, index)
             if key not in fields:
-                raise CompileError(f"the dict has no key {key!r}", t.loc, f"it has {list(fields)}"[:80])
+                raise CompileError(
+                    f"the dict has no key {key!r}", t.loc, f"it has {list(fields)}"[:80]
+                )
             found: Value = fields[key]
             return found
         case Known(value=v):
@@ -159,9 +172,13 @@ def is_advanced(p: Value) -> bool:
 
 
 def is_int(p: Value) -> bool:
-    return isinstance(p, Num) or (
-        isinstance(p, Known) and isinstance(p.value, int) and not isinstance(p.value, bool)
-    ) or (isinstance(p, Known) and hasattr(p.value, "__index__") and not isinstance(p.value, bool))
+    return (
+        isinstance(p, Num)
+        or (isinstance(p, Known) and isinstance(p.value, int) and not isinstance(p.value, bool))
+        or (
+            isinstance(p, Known) and hasattr(p.value, "__index__") and not isinstance(p.value, bool)
+        )
+    )
 
 
 def index_array(t: Tracer, arr: Arr, index: Value) -> Value:
@@ -178,7 +195,11 @@ def index_array(t: Tracer, arr: Arr, index: Value) -> Value:
 
 def _static_bounds(t: Tracer, idx: tuple[Atom, ...], shape: tuple[Atom, ...]) -> None:
     for axis, (i, size) in enumerate(zip(idx, shape, strict=True)):
-        if isinstance(i, Const) and isinstance(size, Const) and not -size.value <= i.value < size.value:
+        if (
+            isinstance(i, Const)
+            and isinstance(size, Const)
+            and not -size.value <= i.value < size.value
+        ):
             raise CompileError(f"index {i.value} is out of bounds for axis {axis} with size"
                                f" {size.value}", t.loc)  # fmt: skip
 

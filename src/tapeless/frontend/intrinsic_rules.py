@@ -19,7 +19,18 @@ from tapeless.frontend.iteration import iterate
 from tapeless.frontend.places import Indices
 from tapeless.frontend.scalars import convert, index_atom, resolve_type, scalar, truth, type_key
 from tapeless.frontend.values import (
-    Arr, Axis, Cx, Fn, Known, Method, Num, Partial, Tup, Value, is_number, weak_int,
+    Arr,
+    Axis,
+    Cx,
+    Fn,
+    Known,
+    Method,
+    Num,
+    Partial,
+    Tup,
+    Value,
+    is_number,
+    weak_int,
 )  # fmt: skip
 from tapeless.ir.build import ONE, ZERO
 from tapeless.ir.syntax import Call, Sort
@@ -45,7 +56,9 @@ def shape_atoms(t: Tracer, shape: Value) -> Indices:
             if size.value < 0:
                 raise CompileError("negative dimensions are not allowed", t.loc)
         elif not t.is_nonnegative(size):
-            t.b.check(t.b.prim("le", ZERO, size), "ValueError", "negative dimensions are not allowed")
+            t.b.check(
+                t.b.prim("le", ZERO, size), "ValueError", "negative dimensions are not allowed"
+            )
             t.nonnegative.add(size)
     return out
 
@@ -79,7 +92,9 @@ def _is_list(t: Tracer, x: Value) -> Value:
 
 
 def _is_function(t: Tracer, x: Value) -> Value:
-    return Known(isinstance(x, Fn | Method | Partial) or (isinstance(x, Known) and callable(x.value)))
+    return Known(
+        isinstance(x, Fn | Method | Partial) or (isinstance(x, Known) and callable(x.value))
+    )
 
 
 def _is_complex(t: Tracer, x: Value) -> Value:
@@ -144,7 +159,9 @@ def _select(t: Tracer, condition: Value, a: Value, b: Value) -> Value:
     dtype = resolve_type(t, (x, y))
     p, q = convert(t, x, dtype), convert(t, y, dtype)
     weak = _weak(x) and _weak(y)
-    atom = Const(bool(c.value), t.b.prim("eq", ZERO, ZERO).dtype) if isinstance(c, Known) else c.atom
+    atom = (
+        Const(bool(c.value), t.b.prim("eq", ZERO, ZERO).dtype) if isinstance(c, Known) else c.atom
+    )
     if isinstance(p, Cx) and isinstance(q, Cx):
         return Cx(t.b.prim("select", atom, p.re, q.re), t.b.prim("select", atom, p.im, q.im), weak)
     assert isinstance(p, Num) and isinstance(q, Num)
@@ -152,7 +169,9 @@ def _select(t: Tracer, condition: Value, a: Value, b: Value) -> Value:
 
 
 def _weak(x: Value) -> bool:
-    return not isinstance(x.value, np.generic) if isinstance(x, Known) else getattr(x, "weak", False)
+    return (
+        not isinstance(x.value, np.generic) if isinstance(x, Known) else getattr(x, "weak", False)
+    )
 
 
 def _prim(t: Tracer, name: Value, *args: Value) -> Value:
@@ -236,13 +255,17 @@ def _reshape(t: Tracer, x: Value, shape: Value) -> Value:
 
 
 def _transpose(t: Tracer, x: Value, order: Value) -> Value:
-    return places.transpose(t, as_array(t, x), [int(k) for k in known(t, order, "the order of the axes")])
+    return places.transpose(
+        t, as_array(t, x), [int(k) for k in known(t, order, "the order of the axes")]
+    )
 
 
 def _broadcast_to(t: Tracer, x: Value, shape: Value) -> Value:
     arr, sizes = as_array(t, x), shape_atoms(t, shape)
     if arr.rank > len(sizes):
-        raise CompileError(f"an array of rank {arr.rank} cannot be broadcast to rank {len(sizes)}", t.loc)
+        raise CompileError(
+            f"an array of rank {arr.rank} cannot be broadcast to rank {len(sizes)}", t.loc
+        )
     for have, want in zip(arr.shape, sizes[len(sizes) - arr.rank :], strict=True):
         if have != ONE:
             if have != want:
@@ -292,7 +315,9 @@ def _sort_order(t: Tracer, x: Value) -> Value:
     return places.new_array(t, t.b.one(Sort(arrays.materialise(t, arr), ()), "order"))
 
 
-def _same_size(t: Tracer, a: Value, b: Value, message: Value = Known("the sizes do not agree")) -> Value:
+def _same_size(
+    t: Tracer, a: Value, b: Value, message: Value = Known("the sizes do not agree")
+) -> Value:
     size = places.meet(t, index_atom(t, a), index_atom(t, b), known(t, message, "a message"))
     return Known(int(size.value)) if isinstance(size, Const) else weak_int(size)
 
@@ -375,4 +400,3 @@ _RULES: dict[Any, Callable[..., Value]] = {
     intrinsics.sort_order: _sort_order, intrinsics.same_size: _same_size, intrinsics.foreign: _foreign,
 }  # fmt: skip
 INTRINSICS = {function: _simple(rule) for function, rule in _RULES.items()}
-

@@ -302,4 +302,3 @@ def foreign(callee: str, message: str, *args: Any) -> Any:
     if status != 0:
         raise ValueError(message)
     return values[0] if len(values) == 1 else tuple(values)
-

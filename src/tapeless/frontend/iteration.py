@@ -12,7 +12,20 @@ from tapeless.frontend.join import ArrayForm, ListForm, Number, Same, SeqForm, T
 from tapeless.frontend.places import compose, element
 from tapeless.frontend.scalars import index_atom, known_int, scalar
 from tapeless.frontend.values import (
-    Arr, Axis, DictObj, Gen, Known, ListObj, Many, Num, Ref, Rng, Seq, Tup, Value, weak_int,
+    Arr,
+    Axis,
+    DictObj,
+    Gen,
+    Known,
+    ListObj,
+    Many,
+    Num,
+    Ref,
+    Rng,
+    Seq,
+    Tup,
+    Value,
+    weak_int,
 )  # fmt: skip
 from tapeless.ir.build import ONE, ZERO
 
@@ -57,7 +70,9 @@ def _iterate_known(t: Tracer, v: Any) -> Items:
     if isinstance(v, range):
         return Many(Const(len(v), i64), lambda i: range_item(
             t, Rng(Known(v.start), Known(v.step), Const(len(v), i64)), i))  # fmt: skip
-    if hasattr(v, "__iter__") and isinstance(v, type({}.items()) | type({}.keys()) | type({}.values())):
+    if hasattr(v, "__iter__") and isinstance(
+        v, type({}.items()) | type({}.keys()) | type({}.values())
+    ):
         return [Known(x) for x in v]
     raise CompileError(f"cannot iterate over {t.describe(Known(v))}", t.loc)
 
@@ -211,7 +226,6 @@ def length(t: Tracer, value: Value) -> Atom:
             return size
     items = iterate(t, value)
     return Const(len(items), i64) if isinstance(items, list) else items.size
-
 
 
 MAX_UNROLL = 64

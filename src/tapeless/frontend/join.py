@@ -6,7 +6,7 @@ of agreed types and rebuilt on the other side. A form says how.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -17,10 +17,20 @@ from tapeless.frontend.arrays import copy, empty, materialise
 from tapeless.frontend.places import new_array, read_object
 from tapeless.frontend.scalars import scalar
 from tapeless.frontend.values import (
-    Arr, ArrayObj, Cx, InstanceObj, Known, ListObj, Maybe, Num, Ref, Seq, Tup, Unbound, Value,
+    Arr,
+    ArrayObj,
+    Cx,
+    Known,
+    ListObj,
+    Maybe,
+    Num,
+    Ref,
+    Seq,
+    Tup,
+    Unbound,
+    Value,
     is_number,
 )  # fmt: skip
-
 from tapeless.ir.types_of import size_of
 
 if TYPE_CHECKING:
@@ -236,7 +246,9 @@ def pack(t: Tracer, form: Form, value: Value, out: list[Atom]) -> None:
         case ArrayForm():
             _pack_array(t, form, value, out)
         case ListForm(items):
-            content = t.state.heap[value.obj] if isinstance(value, Ref) else (Unbound(),) * len(items)
+            content = (
+                t.state.heap[value.obj] if isinstance(value, Ref) else (Unbound(),) * len(items)
+            )
             for item, part in zip(items, content, strict=True):
                 pack(t, item, part, out)
         case SeqForm():
@@ -357,9 +369,7 @@ def as_maybe(value: Value, name: str) -> Maybe:
 
 
 def seq_form(t: Tracer, seq: Seq) -> SeqForm:
-    leaves = tuple(
-        ArrayForm(o.dtype, o.is_complex, (None, *o.shape[1:])) for o in seq.leaves
-    )
+    leaves = tuple(ArrayForm(o.dtype, o.is_complex, (None, *o.shape[1:])) for o in seq.leaves)
     return SeqForm(seq.form, leaves)
 
 

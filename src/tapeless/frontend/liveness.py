@@ -31,9 +31,7 @@ def liveness(function: Functions) -> Liveness:
     if isinstance(function, ast.Lambda):
         return found
     inner = (n for s in function.body for n in ast.walk(s) if isinstance(n, Functions))
-    found.always = frozenset(
-        n.id for f in inner for n in ast.walk(f) if isinstance(n, ast.Name)
-    )
+    found.always = frozenset(n.id for f in inner for n in ast.walk(f) if isinstance(n, ast.Name))
     _Flow(found).block(function.body, NOTHING)
     return found
 

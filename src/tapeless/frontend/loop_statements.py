@@ -15,7 +15,7 @@ from tapeless.frontend.loops import LoopSpec, resume, trace_loop
 from tapeless.frontend.state import BREAK, CONTINUE, FLOW, NORMAL, RETURNED
 from tapeless.frontend.targets import bind
 from tapeless.frontend.truth import truth_of
-from tapeless.frontend.values import Arr, ArrayObj, Known, Many, Num, Value
+from tapeless.frontend.values import Arr, Known, Many, Num, Value
 from tapeless.ir.build import ZERO
 from tapeless.ir.syntax import Reverse
 
@@ -60,7 +60,7 @@ class _Names(ast.NodeVisitor):
             if isinstance(inner, ast.NamedExpr) and isinstance(inner.target, ast.Name):
                 self.names[inner.target.id] = None
 
-    visit_ListComp = visit_GeneratorExp = visit_SetComp = visit_DictComp = _comprehension  # noqa: N815
+    visit_ListComp = visit_GeneratorExp = visit_SetComp = visit_DictComp = _comprehension
 
     def visit_Return(self, node: ast.Return) -> None:
         self.returns = True
@@ -76,7 +76,7 @@ class _Names(ast.NodeVisitor):
             self.visit(child)
             self.depth -= inner
 
-    visit_For = visit_While = _loop  # noqa: N815
+    visit_For = visit_While = _loop
 
 
 _FOUND: dict[ast.stmt, _Names] = {}
@@ -221,5 +221,3 @@ def _after_loop(t: Tracer, orelse: list[ast.stmt], found: _Names) -> None:
         return
     now = t.b.prim("select", _is_flow(t, flow, BREAK), ZERO, flow.atom)
     t.frame.locals[FLOW] = Num(now, weak=True)
-
-

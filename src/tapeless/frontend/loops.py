@@ -11,14 +11,42 @@ from tapeless.core.types import INDEX, Array, Scalar, bool_, i64
 from tapeless.errors import CompileError
 from tapeless.frontend.branches import NeedsSeq, branch
 from tapeless.frontend.join import (
-    ArrayForm, Form, ListForm, Number, Same, SeqForm, Tree, as_maybe, form_of, join, join_numbers,
-    maybe_form, maybe_pair, new_vars, number_form, pack, seq_form, spelled, unpack,
+    ArrayForm,
+    Form,
+    ListForm,
+    Number,
+    Same,
+    SeqForm,
+    Tree,
+    as_maybe,
+    form_of,
+    join,
+    join_numbers,
+    maybe_form,
+    maybe_pair,
+    new_vars,
+    number_form,
+    pack,
+    seq_form,
+    spelled,
+    unpack,
 )  # fmt: skip
 from tapeless.frontend.places import read_object
 from tapeless.frontend.state import BREAK, CONTINUE, FLOW, NORMAL, RETURN, RETURNED
 from tapeless.frontend.tracer import Hints
 from tapeless.frontend.values import (
-    Arr, ArrayObj, Known, ListObj, Maybe, Num, Ref, Seq, Tup, Unbound, Value, is_number,
+    Arr,
+    ArrayObj,
+    Known,
+    ListObj,
+    Maybe,
+    Num,
+    Ref,
+    Seq,
+    Tup,
+    Unbound,
+    Value,
+    is_number,
 )  # fmt: skip
 from tapeless.ir.build import FALSE, ONE, TRUE, ZERO
 from tapeless.ir.effects import is_pure
@@ -90,7 +118,7 @@ def trace_loop(t: Tracer, spec: LoopSpec) -> None:
 
 def _first_plan(t: Tracer, spec: LoopSpec, hints: Hints | None) -> Plan:
     """Numbers that are assigned are state; so is what an earlier trace found."""
-    plan = Plan({}, {obj: None for obj in spec.written})
+    plan = Plan({}, dict.fromkeys(spec.written))
     for name in spec.assigned:
         value = t.frame.locals.get(name)
         if name not in spec.head or value is None or isinstance(value, Unbound | Maybe):
@@ -100,8 +128,14 @@ def _first_plan(t: Tracer, spec: LoopSpec, hints: Hints | None) -> Plan:
             form = number_form(t, value)
             wide = join_numbers(form, known) if isinstance(known, Number) else None
             plan.names[name] = wide or form
-        elif isinstance(known, ArrayForm) and isinstance(value, Arr) and value.rank == len(known.shape):
-            shape = tuple(None if k is None else s for k, s in zip(known.shape, value.shape, strict=True))
+        elif (
+            isinstance(known, ArrayForm)
+            and isinstance(value, Arr)
+            and value.rank == len(known.shape)
+        ):
+            shape = tuple(
+                None if k is None else s for k, s in zip(known.shape, value.shape, strict=True)
+            )
             plan.names[name] = replace(known, shape=shape)
     plan.rotated = hints is not None and hints.rotated
     return plan
@@ -133,7 +167,9 @@ class _Attempt:
         t, spec = self.t, self.spec
         slots = self.enter()
         counter = t.index_var(spec.hint)
-        flow, ran, go = (t.fresh(Scalar(d), h) for d, h in ((i64, "flow"), (bool_, "ran"), (bool_, "go")))
+        flow, ran, go = (
+            t.fresh(Scalar(d), h) for d, h in ((i64, "flow"), (bool_, "ran"), (bool_, "go"))
+        )
         head = dict(t.frame.locals), dict(t.state.heap)
         cond = self.condition(counter, flow, go) if self.is_while else None
         t.frame.locals, t.state.heap = dict(head[0]), dict(head[1])
@@ -447,7 +483,11 @@ class _Attempt:
 
     def widen_array(self, form: ArrayForm, value: Arr, name: str) -> Form:
         t = self.t
-        if (value.dtype, value.is_complex, value.rank) != (form.dtype, form.is_complex, len(form.shape)):
+        if (value.dtype, value.is_complex, value.rank) != (
+            form.dtype,
+            form.is_complex,
+            len(form.shape),
+        ):
             raise CompileError(
                 f"'{name}' changes in the loop from rank {len(form.shape)} of {form.dtype.name} to"
                 f" {t.describe(value)}", t.loc, "use another name, or .astype",
@@ -527,7 +567,9 @@ class _Attempt:
         for param in params:
             if isinstance(param.type, Array):
                 shape = tuple(
-                    Const(s, i64) if isinstance(s, int) else known.get(s, s) for s in param.type.shape)
+                    Const(s, i64) if isinstance(s, int) else known.get(s, s)
+                    for s in param.type.shape
+                )
                 inits.append(t.b.one(Alloc("zeros", param.dtype, shape), "none"))
             else:
                 inits.append(Const(0, param.dtype))
@@ -560,4 +602,3 @@ def _is(a: Any, b: Any) -> bool:
 def resume(t: Tracer, flow: Atom) -> Atom:
     """The flow at the end of a pass: `continue` has been honoured."""
     return t.b.prim("select", t.b.prim("eq", flow, Const(CONTINUE, i64)), ZERO, flow)
-

@@ -18,7 +18,18 @@ from tapeless.frontend.places import count, numpy_dtype, reshape, transpose
 from tapeless.frontend.scalars import convert, index_atom, scalar
 from tapeless.frontend.sequences import append
 from tapeless.frontend.values import (
-    NONE, Arr, Cx, DictObj, Known, ListObj, Many, Num, Ref, Tup, Value, is_number,
+    NONE,
+    Arr,
+    Cx,
+    DictObj,
+    Known,
+    ListObj,
+    Many,
+    Num,
+    Ref,
+    Tup,
+    Value,
+    is_number,
 )  # fmt: skip
 from tapeless.ir.build import ONE
 
@@ -138,7 +149,9 @@ def _quotient(t: Tracer, total: Any, rest: Any) -> Any:
 def _reshape(t: Tracer, x: Arr, args: Args, kwargs: Kwargs) -> Value:
     order = kwargs.get("order", Known("C"))
     if known(t, order, "the order") not in ("C", "A", "K"):
-        raise UnsupportedError("reshape in Fortran order is not supported", t.loc, "transpose first")
+        raise UnsupportedError(
+            "reshape in Fortran order is not supported", t.loc, "transpose first"
+        )
     sizes = kwargs.get("shape") or (args[0] if len(args) == 1 else Tup(tuple(args)))
     spelled = [sizes] if is_number(sizes) else iterate(t, sizes)
     if not isinstance(spelled, list):
@@ -198,7 +211,9 @@ def _list_method(t: Tracer, name: str, obj: ListObj, args: Args) -> Value:
         case "extend":
             items: Items = iterate(t, args[0])
             if isinstance(items, Many):
-                raise UnsupportedError("'.extend()' by a run-time number of items", t.loc, "append in a loop")
+                raise UnsupportedError(
+                    "'.extend()' by a run-time number of items", t.loc, "append in a loop"
+                )
             for item in items:
                 append(t, obj, item)
             return NONE
@@ -252,7 +267,9 @@ def _dict_method(t: Tracer, name: str, obj: DictObj, args: Args, kwargs: Kwargs)
 def _tuple_method(t: Tracer, name: str, owner: Tup, args: Args, kwargs: Kwargs) -> Value:
     if name == "_replace":
         fields: tuple[str, ...] = getattr(owner.cls, "_fields", ())
-        return Tup(tuple(kwargs.get(f, v) for f, v in zip(fields, owner.items, strict=True)), owner.cls)
+        return Tup(
+            tuple(kwargs.get(f, v) for f, v in zip(fields, owner.items, strict=True)), owner.cls
+        )
     same = [compare(t, "Eq", item, args[0]) for item in owner.items]
     if all(isinstance(s, Known) for s in same):
         found = [k for k, s in enumerate(same) if isinstance(s, Known) and s.value]
@@ -261,5 +278,3 @@ def _tuple_method(t: Tracer, name: str, owner: Tup, args: Args, kwargs: Kwargs) 
         if name == "index" and found:
             return Known(found[0])
     raise CompileError(f"'.{name}()' is decided at run time here", t.loc, "use an array")
-
-

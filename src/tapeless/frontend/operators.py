@@ -14,16 +14,35 @@ from tapeless.frontend.arrays import assign, elementwise
 from tapeless.frontend.attributes import dunder
 from tapeless.frontend.construct import as_operand
 from tapeless.frontend.indexing import (
-    index_array, index_items, is_advanced, is_int, new_list, store, subscript, view, wrap,
+    index_array,
+    index_items,
+    is_advanced,
+    is_int,
+    new_list,
+    store,
+    subscript,
+    view,
+    wrap,
 )  # fmt: skip
 from tapeless.frontend.iteration import iterate
 from tapeless.frontend.join import spelled
 from tapeless.frontend.reductions import any_of
-from tapeless.frontend.sequences import seq_of
 from tapeless.frontend.scalars import BINARY, COMPARE, UNARY, apply_ufunc, scalar, truth
+from tapeless.frontend.sequences import seq_of
 from tapeless.frontend.truth import negation, short_circuit
 from tapeless.frontend.values import (
-    Arr, Bracket, Cx, DictObj, Known, ListObj, Many, Num, Ref, Tup, Value, is_number,
+    Arr,
+    Bracket,
+    Cx,
+    DictObj,
+    Known,
+    ListObj,
+    Many,
+    Num,
+    Ref,
+    Tup,
+    Value,
+    is_number,
 )  # fmt: skip
 from tapeless.ir.build import ZERO
 
@@ -59,7 +78,9 @@ def _bracket_op(t: Tracer, op: str, a: Value, b: Value) -> Value:
     if op != "Mult":
         return binary(t, op, *(_as_int(t, x) for x in (a, b)))
     if isinstance(a, Bracket) and isinstance(b, Bracket):
-        both = elementwise(t, lambda x, y: apply_ufunc(t, np.logical_and, (x, y)), [a.holds, b.holds])
+        both = elementwise(
+            t, lambda x, y: apply_ufunc(t, np.logical_and, (x, y)), [a.holds, b.holds]
+        )
         return Bracket(both)
     bracket, e = (a, b) if isinstance(a, Bracket) else (b, a)
     assert isinstance(bracket, Bracket)
@@ -73,7 +94,11 @@ def _kept(t: Tracer, p: Value, x: Value) -> Value:
     s = scalar(t, x)
     zero = Const(0, s.dtype)
     if isinstance(s, Cx):
-        return Cx(t.b.prim("select", test.atom, s.re, zero), t.b.prim("select", test.atom, s.im, zero), s.weak)
+        return Cx(
+            t.b.prim("select", test.atom, s.re, zero),
+            t.b.prim("select", test.atom, s.im, zero),
+            s.weak,
+        )
     return Num(t.b.prim("select", test.atom, s.atom, zero), s.weak)
 
 
@@ -99,7 +124,12 @@ def power(t: Tracer, a: Value, b: Value) -> Value:
     if isinstance(b, Known) and type(b.value) in (int, float) and b.value in (1, 2):
         if isinstance(b.value, int) or not isinstance(a, Num) or a.dtype.is_float:
             return _product(t, a, int(b.value))
-    if isinstance(b, Known) and isinstance(b.value, int) and isinstance(a, Cx) and 3 <= b.value <= 8:
+    if (
+        isinstance(b, Known)
+        and isinstance(b.value, int)
+        and isinstance(a, Cx)
+        and 3 <= b.value <= 8
+    ):
         return _product(t, a, b.value)
     return apply_ufunc(t, np.power, (a, b))
 
@@ -128,7 +158,9 @@ def fold(t: Tracer, python: Callable[..., Any], *args: Any) -> Value:
 
 def _float_division(name: str, a: float, b: float) -> Value:
     with np.errstate(all="ignore"):
-        f = {"truediv": np.divide, "floordiv": np.floor_divide, "mod": np.remainder}.get(name, np.power)
+        f = {"truediv": np.divide, "floordiv": np.floor_divide, "mod": np.remainder}.get(
+            name, np.power
+        )
         return Known(float(f(np.float64(a), np.float64(b))))
 
 
@@ -298,4 +330,3 @@ def _same_tuples(t: Tracer, a: Sequence[Value], b: Sequence[Value]) -> Value:
             part = compare(t, "Eq", x, y)
             out = short_circuit(t, True, out, lambda part=part: part)  # type: ignore[misc]
     return out
-

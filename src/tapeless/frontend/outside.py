@@ -18,10 +18,30 @@ from tapeless.errors import ArgumentError, CompileError, UnsupportedError
 from tapeless.frontend.argtypes import captured_type, is_static_kind, plain
 from tapeless.frontend.places import new_array
 from tapeless.frontend.signature import (
-    ArgType, ArrayArg, Guard, Input, NotOne, NumberArg, Options, Path, Root, StaticArg, TreeArg,
+    ArgType,
+    ArrayArg,
+    Guard,
+    Input,
+    NotOne,
+    NumberArg,
+    Options,
+    Path,
+    Root,
+    StaticArg,
+    TreeArg,
 )  # fmt: skip
 from tapeless.frontend.values import (
-    Arr, Cx, DictObj, InstanceObj, Known, ListObj, Num, Ref, Tup, Unbound, Value,
+    Arr,
+    Cx,
+    DictObj,
+    InstanceObj,
+    Known,
+    ListObj,
+    Num,
+    Ref,
+    Tup,
+    Unbound,
+    Value,
 )  # fmt: skip
 
 if TYPE_CHECKING:
@@ -95,7 +115,9 @@ class Outside:
         return out
 
     # by type
-    def typed(self, t: Tracer, arg: ArgType, path: Path, value: Any = None, readonly: str = "") -> Value:
+    def typed(
+        self, t: Tracer, arg: ArgType, path: Path, value: Any = None, readonly: str = ""
+    ) -> Value:
         """The value of an argument of a known type. `readonly`: why it may not be written."""
         match arg:
             case NumberArg():
@@ -169,7 +191,9 @@ class Outside:
         is_object = arg.kind in ("dataclass", "namedtuple")
         steps = arg.keys if arg.keys else range(len(arg.items))
         items = tuple(
-            self.typed(t, item, path.attr(str(key)) if is_object else path.item(key), None, readonly)
+            self.typed(
+                t, item, path.attr(str(key)) if is_object else path.item(key), None, readonly
+            )
             for key, item in zip(steps, arg.items, strict=True)
         )
         match arg.kind:
@@ -213,5 +237,3 @@ def _hint(path: Path) -> str:
     words = [path.root.key, *(str(key) for _, key in path.steps)]
     name = "_".join("".join(c if c.isalnum() or c == "_" else "_" for c in w) for w in words)
     return name if name.isidentifier() else f"v_{name}"
-
-

@@ -269,7 +269,9 @@ def meet(t: Tracer, a: Atom, b: Atom, what: str = "shapes") -> Atom:
         return a if isinstance(a, Const) else b if isinstance(b, Const) else a
     if isinstance(a, Const) and isinstance(b, Const):
         raise SizeError(f"{what} do not agree: sizes {a.value} and {b.value}", t.loc)
-    t.b.check(t.b.prim("eq", a, b), "ValueError", f"{what} do not agree: sizes {{0}} and {{1}}", a, b)
+    t.b.check(
+        t.b.prim("eq", a, b), "ValueError", f"{what} do not agree: sizes {{0}} and {{1}}", a, b
+    )
     t.same_sizes(a, b)
     return b if isinstance(b, Const) else a
 

@@ -40,7 +40,9 @@ class Level:
     tests: tuple[Callable[[], Value], ...] = ()
 
 
-def reduce_levels(t: Tracer, kind: str, levels: tuple[Level, ...], element: Callable[[], Value]) -> Value:
+def reduce_levels(
+    t: Tracer, kind: str, levels: tuple[Level, ...], element: Callable[[], Value]
+) -> Value:
     """The elements combined; `kind` is a key of SIGNS."""
     out = _Reduction(t, kind, element).over(levels)
     if out is None:
@@ -64,7 +66,9 @@ def any_of(t: Tracer, items: Many) -> Value:
 
 def _of_nothing(t: Tracer, kind: str) -> Value:
     if kind in ("min", "max"):
-        raise CompileError(f"{kind}() of an empty sequence", t.loc, "make sure that there is an element")
+        raise CompileError(
+            f"{kind}() of an empty sequence", t.loc, "make sure that there is an element"
+        )
     return Known({"sum": 0, "prod": 1, "any": False, "all": True}[kind])
 
 
@@ -80,7 +84,10 @@ class _Reduction:
         if isinstance(items, list):
             return self.unrolled(items, levels)
         return counted_or_unrolled(
-            self.t, items, lambda many: self.counted(many, levels), lambda xs: self.unrolled(xs, levels)
+            self.t,
+            items,
+            lambda many: self.counted(many, levels),
+            lambda xs: self.unrolled(xs, levels),
         )
 
     def operand(self, value: Value) -> Value:
@@ -146,7 +153,9 @@ class _Reduction:
             self.tested(list(levels[0].tests), levels, total)
             return Each((var,), (items.size,), (), t.b.body(()))
 
-    def tested(self, tests: list[Callable[[], Value]], levels: tuple[Level, ...], total: _Total) -> None:
+    def tested(
+        self, tests: list[Callable[[], Value]], levels: tuple[Level, ...], total: _Total
+    ) -> None:
         t = self.t
         if not tests:
             self.inner(levels[1:], total)
@@ -249,5 +258,3 @@ def extreme(t: Tracer, kind: str, a: Value, b: Value) -> Value:
     p, q = t.b.cast(x.atom, form.dtype), t.b.cast(y.atom, form.dtype)
     better = t.b.prim("lt", q, p) if kind == "min" else t.b.prim("lt", p, q)
     return Num(t.b.prim("select", better, q, p), form.weak)
-
-

@@ -16,7 +16,20 @@ from tapeless.frontend.places import read_object
 from tapeless.frontend.scalars import type_key
 from tapeless.frontend.signature import ArgOut, ArrayOut, NumberOut, Out, StaticOut, TreeOut
 from tapeless.frontend.values import (
-    Arr, Cx, DictObj, Gen, InstanceObj, Known, ListObj, Many, Num, Ref, Rng, Seq, Tup, Value,
+    Arr,
+    Cx,
+    DictObj,
+    Gen,
+    InstanceObj,
+    Known,
+    ListObj,
+    Many,
+    Num,
+    Ref,
+    Rng,
+    Seq,
+    Tup,
+    Value,
 )  # fmt: skip
 
 if TYPE_CHECKING:

@@ -199,7 +199,9 @@ def _multiply(t: Tracer, a: Atom, b: Atom) -> Atom:
     out = t.b.prim("mul", a, b)
     if t.overflow and a.dtype.kind == "i":  # the high half is the sign of the low half
         sign = t.b.prim("shr", out, Const(a.dtype.bits - 1, a.dtype))
-        t.b.check(t.b.prim("eq", t.b.prim("mulhi", a, b), sign), "OverflowError", "integer overflow")
+        t.b.check(
+            t.b.prim("eq", t.b.prim("mulhi", a, b), sign), "OverflowError", "integer overflow"
+        )
     return out
 
 
@@ -329,7 +331,9 @@ def _cx_div(t: Tracer, a: Cx, b: Cx) -> Cx:
 
 
 def _parts(name: str) -> Callable[..., Cx]:
-    return lambda t, *xs: Cx(t.b.prim(name, *(x.re for x in xs)), t.b.prim(name, *(x.im for x in xs)))
+    return lambda t, *xs: Cx(
+        t.b.prim(name, *(x.re for x in xs)), t.b.prim(name, *(x.im for x in xs))
+    )
 
 
 def _cx_eq(t: Tracer, a: Cx, b: Cx) -> Num:
@@ -367,7 +371,9 @@ def apply_ufunc(t: Tracer, ufunc: np.ufunc, args: Sequence[Value]) -> Value:
         ) from None
     ins, out = types[: len(args)], types[len(args)]
     if any(d.kind == "c" for d in ins):
-        return _apply_complex(t, name, [convert(t, a, d) for a, d in zip(args, ins, strict=True)], weak)
+        return _apply_complex(
+            t, name, [convert(t, a, d) for a, d in zip(args, ins, strict=True)], weak
+        )
     if name not in REAL:
         raise UnsupportedError(f"np.{name} is not supported", t.loc)
     atoms = [convert(t, a, d) for a, d in zip(args, ins, strict=True)]

@@ -8,12 +8,29 @@ from tapeless.core.names import Atom, Var
 from tapeless.errors import CompileError
 from tapeless.frontend.arrays import materialise, pair, refuse_writes
 from tapeless.frontend.join import (
-    ArrayForm, Form, ListForm, Same, SeqForm, Tree, number_form, spelled,
+    ArrayForm,
+    Form,
+    ListForm,
+    Same,
+    SeqForm,
+    Tree,
+    number_form,
+    spelled,
 )
 from tapeless.frontend.places import Indices, new_array, reshape
 from tapeless.frontend.scalars import scalar
 from tapeless.frontend.values import (
-    Arr, Cx, DictObj, InstanceObj, ListObj, Many, Ref, Seq, Tup, Value, is_number,
+    Arr,
+    Cx,
+    DictObj,
+    InstanceObj,
+    ListObj,
+    Many,
+    Ref,
+    Seq,
+    Tup,
+    Value,
+    is_number,
 )  # fmt: skip
 from tapeless.ir.build import ONE
 from tapeless.ir.syntax import Append, Each

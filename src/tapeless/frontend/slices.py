@@ -76,7 +76,9 @@ def _one_item(t: Tracer, lo: Atom | None, n: Atom) -> tuple[Atom, Atom, Atom]:
     inside = t.b.prim("and", t.b.prim("le", ZERO, at), t.b.prim("lt", at, n))
     if isinstance(inside, Const) and not inside.value:
         return ZERO, ZERO, ONE
-    t.b.check(inside, "IndexError", "the slice of one item at {0} is outside an axis of size {1}", i, n)
+    t.b.check(
+        inside, "IndexError", "the slice of one item at {0} is outside an axis of size {1}", i, n
+    )
     t.nonnegative.add(at)
     return at, ONE, ONE
 

@@ -10,9 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tapeless.core.exceptions import exception_named
-from tapeless.core.names import Const
-from tapeless.core.types import i64
-from tapeless.errors import CompileError, UnsupportedError
+from tapeless.errors import UnsupportedError
 from tapeless.frontend.branches import branch
 from tapeless.frontend.calls import terminates
 from tapeless.frontend.expressions import closure, evaluate, formatted
@@ -21,7 +19,7 @@ from tapeless.frontend.operators import augment, update
 from tapeless.frontend.state import BREAK, CONTINUE, DEAD, FLOW, NORMAL, RETURN, RETURNED
 from tapeless.frontend.targets import bind, named, set_attribute
 from tapeless.frontend.truth import truth_of
-from tapeless.frontend.values import NONE, Known, Num
+from tapeless.frontend.values import NONE, Known
 from tapeless.ir.build import FALSE
 
 if TYPE_CHECKING:
@@ -105,7 +103,15 @@ def _is_plain_raise(stmts: Sequence[ast.stmt]) -> bool:
     """A lone raise whose message reads nothing that could fail."""
     if len(stmts) != 1 or not isinstance(stmts[0], ast.Raise) or stmts[0].exc is None:
         return False
-    allowed = (ast.Raise, ast.Call, ast.Name, ast.Constant, ast.JoinedStr, ast.FormattedValue, ast.Load)
+    allowed = (
+        ast.Raise,
+        ast.Call,
+        ast.Name,
+        ast.Constant,
+        ast.JoinedStr,
+        ast.FormattedValue,
+        ast.Load,
+    )
     return all(isinstance(n, allowed) for n in ast.walk(stmts[0]))
 
 
@@ -180,7 +186,9 @@ def _raise_unless(t: Tracer, cond: Atom, stmt: ast.stmt) -> None:
     cls = evaluate(t, call.func if call else exc)
     name = getattr(cls.value, "__name__", "") if isinstance(cls, Known) else ""
     if not isinstance(cls, Known) or exception_named(name) is not cls.value:
-        raise UnsupportedError("only builtin exceptions can be raised", t.loc, "raise ValueError(...)")
+        raise UnsupportedError(
+            "only builtin exceptions can be raised", t.loc, "raise ValueError(...)"
+        )
     template, args = formatted(t, call.args[0]) if call and call.args else ("", ())
     t.b.check(cond, name, template, *args)
 
@@ -209,7 +217,10 @@ def _with(t: Tracer, stmt: ast.With) -> None:
     for item in stmt.items:
         context = item.context_expr
         cls = evaluate(t, context.func) if isinstance(context, ast.Call) else None
-        if not (isinstance(cls, Known) and cls.value is np.errstate) or item.optional_vars is not None:
+        if (
+            not (isinstance(cls, Known) and cls.value is np.errstate)
+            or item.optional_vars is not None
+        ):
             _refuse(t, stmt)
     block(t, stmt.body)
 

@@ -57,7 +57,9 @@ def _unpack(t: Tracer, target: ast.expr, elts: list[ast.expr], value: Value) -> 
         return
     after = len(elts) - star - 1
     if len(values) < len(elts) - 1:
-        raise CompileError(f"cannot unpack {len(values)} values into {len(elts) - 1} or more", t.loc)
+        raise CompileError(
+            f"cannot unpack {len(values)} values into {len(elts) - 1} or more", t.loc
+        )
     for elt, item in zip(elts[:star], values[:star], strict=True):
         bind(t, elt, item)
     starred = elts[star]

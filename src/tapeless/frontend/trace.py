@@ -68,7 +68,9 @@ def _entry(t: Tracer, function: Any, signature: Signature) -> tuple[types.Functi
     """The Python function behind a callable, and its frame with the arguments."""
     target = function.__func__ if isinstance(function, types.MethodType) else function
     if not isinstance(target, types.FunctionType):
-        raise UnsupportedError(f"{function!r} is not a Python function", remedy="wrap it in a lambda")
+        raise UnsupportedError(
+            f"{function!r} is not a Python function", remedy="wrap it in a lambda"
+        )
     source = source_of(target)
     t.codes[target.__code__] = None
     t.b.loc = source.loc(source.node)

@@ -11,12 +11,30 @@ from typing import Any
 
 from tapeless.core.names import Atom, Const, Loc, Var
 from tapeless.core.types import INDEX, Type
-from tapeless.errors import CompileError
 from tapeless.frontend.builder import TracingBuilder
 from tapeless.frontend.state import Frame, Snapshot, State
 from tapeless.frontend.values import (
-    Arr, ArrayMethod, ArrayObj, Cx, DictObj, Fn, Gen, InstanceObj, Known, ListObj, Many, Maybe, Method,
-    Num, Partial, Ref, Rng, Slice, Tup, Unbound, Value,
+    Arr,
+    ArrayMethod,
+    ArrayObj,
+    Cx,
+    DictObj,
+    Fn,
+    Gen,
+    InstanceObj,
+    Known,
+    ListObj,
+    Many,
+    Maybe,
+    Method,
+    Num,
+    Partial,
+    Ref,
+    Rng,
+    Slice,
+    Tup,
+    Unbound,
+    Value,
 )  # fmt: skip
 from tapeless.ir.syntax import Body, If
 
@@ -191,5 +209,3 @@ def _python_name(atom: Atom, weak: bool) -> str:
     if not weak:
         return atom.dtype.name
     return {"f": "float", "b": "bool"}.get(atom.dtype.kind, "int")
-
-

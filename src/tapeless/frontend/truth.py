@@ -13,7 +13,18 @@ from tapeless.frontend.branches import branch
 from tapeless.frontend.places import element
 from tapeless.frontend.scalars import is_weak, truth
 from tapeless.frontend.values import (
-    Arr, Cx, DictObj, Known, ListObj, Many, Num, Ref, Rng, Tup, Value, is_number,
+    Arr,
+    Cx,
+    DictObj,
+    Known,
+    ListObj,
+    Many,
+    Num,
+    Ref,
+    Rng,
+    Tup,
+    Value,
+    is_number,
 )  # fmt: skip
 from tapeless.ir.build import FALSE, ONE, TRUE, ZERO
 from tapeless.ir.effects import is_pure
@@ -52,7 +63,9 @@ def truth_of(t: Tracer, value: Value) -> Known | Num:
 
 def negation(t: Tracer, value: Value) -> Value:
     test = truth_of(t, value)
-    return Known(not test.value) if isinstance(test, Known) else Num(t.b.prim("not", test.atom), True)
+    return (
+        Known(not test.value) if isinstance(test, Known) else Num(t.b.prim("not", test.atom), True)
+    )
 
 
 def short_circuit(t: Tracer, is_and: bool, left: Value, right: Callable[[], Value]) -> Value:
@@ -73,7 +86,11 @@ def short_circuit(t: Tracer, is_and: bool, left: Value, right: Callable[[], Valu
         out = branch(t, test, *arms)
         assert out is not None
         return out
-    atom = Const(bool(other_test.value), TRUE.dtype) if isinstance(other_test, Known) else other_test.atom
+    atom = (
+        Const(bool(other_test.value), TRUE.dtype)
+        if isinstance(other_test, Known)
+        else other_test.atom
+    )
     weak = is_weak(left) and is_weak(other)
     if is_cheap and is_pure(Body(tuple(stms), ())):
         t.b.scopes[-1].extend(stms)

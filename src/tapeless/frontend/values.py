@@ -135,7 +135,9 @@ class InstanceObj:
 
     __slots__ = ("cls", "path", "readonly", "value")
 
-    def __init__(self, cls: type, readonly: str = "", value: Any = None, path: Path | None = None) -> None:
+    def __init__(
+        self, cls: type, readonly: str = "", value: Any = None, path: Path | None = None
+    ) -> None:
         self.cls = cls
         self.readonly = readonly
         self.value = value
@@ -305,5 +307,3 @@ def is_number(value: Value) -> bool:
         isinstance(value, Known)
         and isinstance(value.value, bool | int | float | complex | np.number | np.bool_)
     )
-
-

@@ -17,7 +17,17 @@ from tapeless.analysis.poly import Poly
 from tapeless.core.names import Atom, Const, Loc, Var
 from tapeless.core.types import BOOL, INDEX, Scalar, i64
 from tapeless.ir.syntax import (
-    PROVED, Body, Exp, For, Fun, Index, Iverson, Let, Loop, Prim, Update,
+    PROVED,
+    Body,
+    Exp,
+    For,
+    Fun,
+    Index,
+    Iverson,
+    Let,
+    Loop,
+    Prim,
+    Update,
 )  # fmt: skip
 from tapeless.ir.walk import Rewriter, atoms_of, bodies_of, map_bodies, statements
 

@@ -63,7 +63,12 @@ class _Count:
         step = sign * _step(loop.body, loop.body.results[place], k)
         a = loop.inits[place]
         low = a if sign > 0 else n
-        if step <= 0 or n in bound(loop.body) or n in loop.params or not self.facts.nonnegative(low):
+        if (
+            step <= 0
+            or n in bound(loop.body)
+            or n in loop.params
+            or not self.facts.nonnegative(low)
+        ):
             return None
         size = self.trips(a if sign < 0 else n, low, step, out)
         return replace(loop, form=For(Var(INDEX, k.hint, k.loc), size))

@@ -15,7 +15,21 @@ from tapeless.analysis.facts import Facts
 from tapeless.core.names import Atom, Const, Var
 from tapeless.ir.effects import is_pure_exp
 from tapeless.ir.syntax import (
-    Append, Body, Each, Exp, Fold, Fun, If, Index, Iverson, Let, Loop, Prim, Scan, Update, While,
+    Append,
+    Body,
+    Each,
+    Exp,
+    Fold,
+    Fun,
+    If,
+    Index,
+    Iverson,
+    Let,
+    Loop,
+    Prim,
+    Scan,
+    Update,
+    While,
 )  # fmt: skip
 from tapeless.ir.walk import binders_of, bodies_of, free_vars, map_bodies, statements
 

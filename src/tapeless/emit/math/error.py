@@ -106,4 +106,3 @@ def ndtri(o: Ops, p: Float) -> Float:
     value = o.select(p.eq(0.0), -math.inf, value)
     value = o.select(p.eq(1.0), math.inf, value)
     return o.select((p >= 0.0) & (p <= 1.0), value, math.nan)
-

@@ -188,8 +188,9 @@ class Ops:
         rest = f"{mask}, {self.float_type} poison"
         return Float(self, self.emit(f"call {self.float_type} {callee}({pointers}, {rest})"))
 
-    def function(self, name: str, body: Callable[..., Float], *args: Float, bits: int = 0,
-                 cold: bool = False) -> Float:
+    def function(
+        self, name: str, body: Callable[..., Float], *args: Float, bits: int = 0, cold: bool = False
+    ) -> Float:
         """body(o, *args) as a function of its own, which this one calls (on its own lanes)."""
         inner = Ops(name, bits or self.bits, self.width, len(args))
         if inner.symbol not in self.definitions:
@@ -202,7 +203,9 @@ class Ops:
     def widened(self, name: str, body: Callable[..., Float], *args: Float) -> Float:
         """body(o, *args) by way of 64-bit floats."""
         double = self.type("double")
-        wide = [Float(self, self.emit(f"fpext {self.float_type} {x.ref} to {double}")) for x in args]
+        wide = [
+            Float(self, self.emit(f"fpext {self.float_type} {x.ref} to {double}")) for x in args
+        ]
         value = self.function(name, body, *wide, bits=64)
         return Float(self, self.emit(f"fptrunc {double} {value.ref} to {self.float_type}"))
 
@@ -228,8 +231,9 @@ class Ops:
         arms = f"[ {fast.ref}, %{before} ], [ {merged}, %{rare} ]"
         return Float(self, self._append(f"phi {self.float_type} {arms}"))
 
-    def repeat(self, body: Callable[[Float], Float], start: Float, proceed: Callable[[Float], Mask]
-               ) -> Float:
+    def repeat(
+        self, body: Callable[[Float], Float], start: Float, proceed: Callable[[Float], Mask]
+    ) -> Float:
         """x = start; while proceed(x) holds in any lane: x = body(x)."""
         head, loop, done, before = (*map(self._label, ("head", "loop", "done")), self.block)
         self.lines.append(f"  br label %{head}")

@@ -27,8 +27,8 @@ WAYS = {
 
 def table() -> str:
     """The tables of all sections, in the order of the examples."""
-    parts = [f"{len(EXAMPLES)} constructs; each is a test: plain Python, the interpreter and machine"
-             " code give the same.\n"]  # fmt: skip
+    claim = "each is a test: plain Python, the interpreter and machine code give the same"
+    parts = [f"{len(EXAMPLES)} constructs; {claim}.\n"]
     ordered = sorted(EXAMPLES, key=lambda e: SECTIONS.index(e.section))
     for section, examples in itertools.groupby(ordered, key=lambda e: e.section):
         parts += [f"\n### {section}\n", "| construct | example | supported |", "|---|---|---|"]

@@ -13,6 +13,7 @@ from typing import Any
 import llvmlite.binding as llvm
 import mpmath as mp
 import numpy as np
+from scipy import special
 
 from tapeless.emit.math import FUNCTIONS, define
 
@@ -140,8 +141,6 @@ def _inverse(
 @cache
 def references() -> dict[str, Callable[..., mp.mpf]]:
     """The mpmath function of each name."""
-    from scipy import special
-
     erfinv = _inverse(mp.erf, lambda x: 2 / mp.sqrt(mp.pi) * mp.exp(-x * x), special.erfinv)
     ndtri = _inverse(
         lambda x: mp.erfc(-x / mp.sqrt(2)) / 2, mp.npdf, lambda p: float(special.ndtri(p))
@@ -155,7 +154,7 @@ def references() -> dict[str, Callable[..., mp.mpf]]:
     return table | {
         "exp2": lambda x: two**x, "log2": lambda x: mp.log(x) / mp.log(2), "log10": mp.log10,
         "erfc": lambda x: mp.erfc(x) if abs(x) < 100 else mp.mpf(0 if x > 0 else 2),
-        "pow": lambda x, y: mp.power(x, y), "fmod": _fmod,
+        "pow": mp.power, "fmod": _fmod,
         "cbrt": lambda x: mp.sign(x) * abs(x) ** (1 / three),
         "lgamma": _lgamma, "tgamma": mp.gamma, "digamma": mp.digamma,
         "trigamma": lambda x: mp.psi(1, x), "erfinv": erfinv, "ndtri": ndtri,

@@ -197,7 +197,7 @@ def test_arguments_are_not_kept_alive():
 
 def test_declared_sizes():
     @tp.jit
-    def f(x: tp.f64[n, 3], y: tp.f64[n]):
+    def f(x: tp.f64[n, 3], y: tp.f64[n]):  # noqa: F821  (the name of a size)
         return np.sum(x[:, 0] * y)
 
     assert f(np.ones((4, 3)), np.ones(4)) == 4.0

@@ -82,7 +82,7 @@ def test_elements_that_share_memory():
         clear(np.broadcast_to(np.zeros(1), (4,)))
     window = np.lib.stride_tricks.as_strided(np.zeros(5), (3, 3), (8, 8))
     with pytest.raises(AliasError, match="share memory"):
-        tp.jit(lambda y: clear.python(y))(window)
+        tp.jit(lambda y: clear.python(y))(window)  # noqa: PLW0108  (a function of its own)
 
 
 def test_reading_twice_is_no_problem():

@@ -239,7 +239,7 @@ def compare(
     function: Callable[..., Any], calls: list[tuple[Any, ...]], tol: float = 1e-12, *,
     core: bool = True, machine: bool = True, options: dict[str, Any] | None = None,
 ) -> Finding | None:  # fmt: skip
-    """The first road on which a call differs from plain Python. Errors of the compiler are raised."""
+    """The first road on which a call differs from plain Python. Compile errors are raised."""
     expected = [call(function, args) for args in calls]
     if core:
         for args, want in zip(calls, expected, strict=True):
@@ -267,5 +267,13 @@ def define(source: str, name: str, names: dict[str, Any], file: str) -> Callable
 
 
 __all__ = [
-    "Finding", "Outcome", "call", "compare", "define", "difference", "interpreted", "stages", "traced",
-]  # fmt: skip
+    "Finding",
+    "Outcome",
+    "call",
+    "compare",
+    "define",
+    "difference",
+    "interpreted",
+    "stages",
+    "traced",
+]

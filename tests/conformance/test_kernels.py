@@ -4,16 +4,12 @@ from __future__ import annotations
 
 import copy
 import inspect
-import sys
 import zlib
-from pathlib import Path
 
 import numpy as np
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parent))
-
-from kernels import KERNELS, Kernel
+from tests.conformance.kernels import KERNELS, Kernel
 
 SIZES = (7, 20)
 

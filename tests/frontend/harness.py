@@ -32,9 +32,13 @@ class Program:
     """A traced function and its arguments."""
 
     def __init__(
-        self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any] | None = None,
-        static: tuple[str, ...] = (), options: Options = Options(),
-    ) -> None:  # fmt: skip
+        self,
+        function: Callable[..., Any],
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any] | None = None,
+        static: tuple[str, ...] = (),
+        options: Options = Options(),
+    ) -> None:
         self.function = plain(function)
         bound = inspect.signature(self.function).bind(*args, **(kwargs or {}))
         bound.apply_defaults()

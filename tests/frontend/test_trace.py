@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 import zlib
-from pathlib import Path
 
 import numpy as np
 import pytest
 
-sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parents[1] / "conformance")]
-
-from harness import check
-from kernels import KERNELS, Kernel
+from tests.conformance.kernels import KERNELS, Kernel
+from tests.frontend.harness import check
 
 
 @pytest.mark.parametrize("kernel", KERNELS, ids=lambda k: k.name)

@@ -1,7 +1,7 @@
 """Random programs of Core: well-typed, verified, with arguments; no road may refuse one.
 
-Floats never decide anything, and all indices are in range, wrapped into range, checked or ignored, so
-that re-association changes results by rounding only. Parameters: sizes n and m, arrays over them.
+Floats never decide anything, and all indices are in range, wrapped into range, checked or ignored,
+so that re-association changes results by rounding only. Parameters: sizes n, m, arrays over them.
 """
 
 from __future__ import annotations
@@ -135,9 +135,13 @@ class Generator:
 
     # bodies
     def body(
-        self, count: int, wanted: tuple[DType, ...], binders: tuple[Var, ...] = (),
-        counters: tuple[tuple[Var, Atom], ...] = (), then: Callable[[], tuple[Atom, ...]] | None = None,
-    ) -> Body:  # fmt: skip
+        self,
+        count: int,
+        wanted: tuple[DType, ...],
+        binders: tuple[Var, ...] = (),
+        counters: tuple[tuple[Var, Atom], ...] = (),
+        then: Callable[[], tuple[Atom, ...]] | None = None,
+    ) -> Body:
         """A body with some statements; `then` makes its last ones and the results."""
         scope, ranges = list(self.scope), list(self.ranges)
         self.scope += binders
@@ -158,8 +162,21 @@ class Generator:
     # statements
     def statement(self) -> None:
         flat = (self.scalar, self.scalar, self.read, self.read, self.update, self.fresh, self.put)
-        deep = (self.if_, self.iverson, self.loop, self.while_, self.map, self.map, self.reduce,
-                self.histogram, self.assign, self.fold, self.scan, self.sort, self.appended)  # fmt: skip
+        deep = (
+            self.if_,
+            self.iverson,
+            self.loop,
+            self.while_,
+            self.map,
+            self.map,
+            self.reduce,
+            self.histogram,
+            self.assign,
+            self.fold,
+            self.scan,
+            self.sort,
+            self.appended,
+        )
         self.rng.choice(flat if self.depth >= MAX_DEPTH or self.chance(0.5) else deep)()
 
     def scalar(self) -> None:
@@ -184,7 +201,7 @@ class Generator:
 
     def put(self) -> None:
         if self.accs and self.chance(0.7):
-            acc, under_loop = self.rng.choice(self.accs)
+            acc, _ = self.rng.choice(self.accs)
             at, modes = self.at(acc, write=True)
             self.b.run(Put((acc,), at, (self.atom(acc.dtype),), modes))
 
@@ -409,10 +426,16 @@ class Generator:
         n, m = Var(INDEX, "n"), Var(INDEX, "m")
         self.sizes = [n, m]
         params = [
-            n, m, Var(Array(f64, (n,)), "x"), Var(Array(f64, (n, m)), "a"), Var(Array(i64, (m,)), "k"),
-            Var(Array(f32, (n,)), "w"), Var(Array(i32, (3,)), "p"), Var(Scalar(f64), "t"),
+            n,
+            m,
+            Var(Array(f64, (n,)), "x"),
+            Var(Array(f64, (n, m)), "a"),
+            Var(Array(i64, (m,)), "k"),
+            Var(Array(f32, (n,)), "w"),
+            Var(Array(i32, (3,)), "p"),
+            Var(Scalar(f64), "t"),
             Var(Scalar(bool_), "q"),
-        ]  # fmt: skip
+        ]
         self.keep(*params)
         for _ in range(self.rng.randint(2, 7)):
             self.statement()

@@ -131,9 +131,9 @@ def prove_modes(
     """The strongest modes that can be proved; a negative constant in a known size is resolved."""
     indices, out = list(at), ""
     for k, (i, size, mode) in enumerate(zip(at, shape, modes, strict=True)):
-        if mode == WRAP and isinstance(i, Const) and i.value < 0 and isinstance(size, int):
-            if i.value + size >= 0:
-                indices[k] = i = Const(i.value + size, i.dtype)
+        resolvable = mode == WRAP and isinstance(i, Const) and isinstance(size, int)
+        if resolvable and i.value < 0 <= i.value + size:
+            indices[k] = i = Const(i.value + size, i.dtype)
         if mode != PROVED and facts.nonnegative(i):
             mode = PROVED if facts.below(i, size) else CHECK if mode == WRAP else mode
         out += mode

@@ -45,7 +45,7 @@ def first(args: Sequence[DType]) -> DType:
 
 @dataclass(frozen=True, slots=True)
 class Op:
-    """A scalar operator. `flops` is what the cost model charges; `meaning` works on NumPy scalars."""
+    """A scalar operator. `flops`: what the cost model charges; `meaning`: on NumPy scalars."""
 
     name: str
     arity: int
@@ -175,7 +175,8 @@ special = Lazy("scipy.special")
 
 
 def _with_scipy(name: str) -> Callable[..., Any]:
-    return lambda *args: getattr(special, name)(*args)
+    """SciPy's function, looked up at the first call: importing it takes long."""
+    return lambda *args: getattr(special, name)(*args)  # noqa: PLW0108  (looked up late)
 
 
 _MATH: dict[str, Callable[..., Any]] = {

@@ -1,4 +1,4 @@
-"""Reductions, folds, scans and accumulating writes over a box, as the library and forms use them."""
+"""Reductions, folds, scans and accumulating writes over a box, for the library and the forms."""
 
 from __future__ import annotations
 
@@ -145,8 +145,11 @@ def common_form(t: Tracer, a: Form, b: Form) -> Form:
         return Tree(items, a.cls or b.cls)
     elif isinstance(a, ArrayForm) and isinstance(b, ArrayForm):
         return a
-    raise CompileError("the elements, the operator and its neutral element have different types", t.loc,
-                       "give all three one type")  # fmt: skip
+    raise CompileError(
+        "the elements, the operator and its neutral element have different types",
+        t.loc,
+        "give all three one type",
+    )
 
 
 def element_form(t: Tracer, f: Value, *others: Value) -> Form:

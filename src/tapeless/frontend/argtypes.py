@@ -93,7 +93,7 @@ def captured_type(
 
 
 def _holds_run_time_values(value: Any) -> bool:
-    """Whether a container has floats, arrays or instances anywhere, which are read at every call."""
+    """Whether a container has floats, arrays or instances anywhere: they are read at every call."""
     items = value.values() if isinstance(value, dict) else value
     for item in items:
         if isinstance(item, tuple | list | dict):

@@ -96,8 +96,11 @@ def _yield_leaves(t: Tracer, value: Value, atoms: list[Atom], dtype: Any) -> Val
         case Arr():
             for size in value.shape:
                 if not t.is_outer(size):
-                    raise CompileError("the rows have different lengths (a ragged array)", t.loc,
-                                       "make them equally long, or keep one flat array")  # fmt: skip
+                    raise CompileError(
+                        "the rows have different lengths (a ragged array)",
+                        t.loc,
+                        "make them equally long, or keep one flat array",
+                    )
             if dtype is not None and numpy_dtype(value) != dtype:
                 value = cast(t, value, dtype)
             atoms.append(materialise(t, value))
@@ -216,10 +219,13 @@ def assign(t: Tracer, target: Arr, value: Value) -> None:
 
 def _is_whole(target: Arr) -> bool:
     return target.view is None or (
-        not isinstance(target.view, Reshape) and target.view.inner is None
-        and all(a.dim == d and a.start == ZERO and a.step == ONE for d, a in enumerate(target.view.axes))
+        not isinstance(target.view, Reshape)
+        and target.view.inner is None
+        and all(
+            a.dim == d and a.start == ZERO and a.step == ONE for d, a in enumerate(target.view.axes)
+        )
         and target.shape == target.obj.shape
-    )  # fmt: skip
+    )
 
 
 def _shifts_type(target: Arr, value: Value) -> bool:

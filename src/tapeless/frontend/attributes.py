@@ -42,9 +42,10 @@ LIST_METHODS = frozenset(
 )
 DICT_METHODS = frozenset({"keys", "values", "items", "get", "copy", "update"})
 BINARY_DUNDER = {
-    "Add": "add", "Sub": "sub", "Mult": "mul", "Div": "truediv", "FloorDiv": "floordiv", "Mod": "mod",
-    "Pow": "pow", "MatMult": "matmul", "Eq": "eq", "NotEq": "ne", "Lt": "lt", "LtE": "le", "Gt": "gt",
-    "GtE": "ge", "USub": "neg", "UAdd": "pos", "BitAnd": "and", "BitOr": "or", "BitXor": "xor",
+    "Add": "add", "Sub": "sub", "Mult": "mul", "Div": "truediv", "FloorDiv": "floordiv",
+    "Mod": "mod", "Pow": "pow", "MatMult": "matmul", "Eq": "eq", "NotEq": "ne", "Lt": "lt",
+    "LtE": "le", "Gt": "gt", "GtE": "ge", "USub": "neg", "UAdd": "pos", "BitAnd": "and",
+    "BitOr": "or", "BitXor": "xor",
 }  # fmt: skip
 
 
@@ -64,7 +65,7 @@ def attribute(t: Tracer, owner: Value, name: str) -> Value:
             return Method(Known(ArrayMethod(name)), owner)
         case Ref(DictObj()) if name in DICT_METHODS:
             return Method(Known(ArrayMethod(name)), owner)
-        case Rng(start, step, size) if name in ("start", "step", "stop"):
+        case Rng(start, step) if name in ("start", "step", "stop"):
             if name == "stop":
                 raise UnsupportedError("'.stop' of a range is not supported", t.loc)
             return start if name == "start" else step
@@ -115,8 +116,12 @@ def _of_array(t: Tracer, arr: Arr, name: str) -> Value:
         case "real" | "imag":
             return part(t, arr, name)
         case "flags" | "strides" | "base" | "data" | "ctypes":
-            raise UnsupportedError(f"'.{name}' of an array is not supported: the compiler chooses how"
-                                   " arrays lie in memory", t.loc, "use .shape and .dtype")  # fmt: skip
+            raise UnsupportedError(
+                f"'.{name}' of an array is not supported: the compiler chooses how"
+                " arrays lie in memory",
+                t.loc,
+                "use .shape and .dtype",
+            )
     if ("attribute", name) in t.rules.keys:
         return t.library(("attribute", name), arr)
     if hasattr(np.ndarray, name):

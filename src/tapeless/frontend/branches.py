@@ -143,8 +143,10 @@ class _Join:
     def names(self) -> None:
         target, old = self.t.frame.locals, self.before[0]
         for name in dict.fromkeys(n for a in self.running for n in a.locals):
-            values = [a.locals.get(name, Unbound(f"'{name}' has no value on every path that leads here"))
-                      for a in self.arms]  # fmt: skip
+            values = [
+                a.locals.get(name, Unbound(f"'{name}' has no value on every path that leads here"))
+                for a in self.arms
+            ]
             if self.unchanged(values, old.get(name)):
                 continue
             if self.live is not None and name not in self.live and name[0] != "$":

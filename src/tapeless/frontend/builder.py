@@ -18,8 +18,8 @@ from tapeless.ir.syntax import Exp, Let, Prim
 from tapeless.ir.types_of import types_of
 
 SHARED = frozenset({
-    "add", "sub", "mul", "floordiv", "mod", "min", "max", "neg", "abs", "eq", "ne", "lt", "le", "and",
-    "or", "not", "select",
+    "add", "sub", "mul", "floordiv", "mod", "min", "max", "neg", "abs", "eq", "ne", "lt", "le",
+    "and", "or", "not", "select",
 })  # fmt: skip
 
 

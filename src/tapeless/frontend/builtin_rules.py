@@ -457,8 +457,9 @@ def _size(t: Tracer, value: Value, axis: Value = NONE) -> Value:
 
 CONVERTERS = frozenset(
     getattr(np, n) for n in (
-        "float16", "float32", "float64", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32",
-        "uint64", "bool_", "complex64", "complex128", "intp", "uintp", "longlong", "ulonglong",
+        "float16", "float32", "float64", "int8", "int16", "int32", "int64", "uint8", "uint16",
+        "uint32", "uint64", "bool_", "complex64", "complex128", "intp", "uintp", "longlong",
+        "ulonglong",
     )
 )  # fmt: skip
 
@@ -490,13 +491,14 @@ def _comparison(op: str) -> Rule:
 OPERATORS: dict[Any, Rule] = {
     operator.add: _operator("Add"), operator.sub: _operator("Sub"), operator.mul: _operator("Mult"),
     operator.truediv: _operator("Div"), operator.floordiv: _operator("FloorDiv"),
-    operator.mod: _operator("Mod"), operator.pow: _operator("Pow"), operator.matmul: _operator("MatMult"),
-    operator.and_: _operator("BitAnd"), operator.or_: _operator("BitOr"), operator.xor: _operator("BitXor"),
+    operator.mod: _operator("Mod"), operator.pow: _operator("Pow"),
+    operator.matmul: _operator("MatMult"), operator.and_: _operator("BitAnd"),
+    operator.or_: _operator("BitOr"), operator.xor: _operator("BitXor"),
     operator.lshift: _operator("LShift"), operator.rshift: _operator("RShift"),
-    operator.eq: _comparison("Eq"), operator.ne: _comparison("NotEq"), operator.lt: _comparison("Lt"),
-    operator.le: _comparison("LtE"), operator.gt: _comparison("Gt"), operator.ge: _comparison("GtE"),
-    operator.neg: _no_keywords(lambda t, a: unary(t, "USub", a)),
-    operator.getitem: _no_keywords(lambda t, a, i: subscript(t, a, i)),
+    operator.eq: _comparison("Eq"), operator.ne: _comparison("NotEq"),
+    operator.lt: _comparison("Lt"), operator.le: _comparison("LtE"), operator.gt: _comparison("Gt"),
+    operator.ge: _comparison("GtE"), operator.neg: _no_keywords(lambda t, a: unary(t, "USub", a)),
+    operator.getitem: _no_keywords(subscript),
     operator.index: _no_keywords(_int),
 }  # fmt: skip
 
@@ -505,9 +507,9 @@ NAMESAKES = {
     "log10": np.log10, "log1p": np.log1p, "sin": np.sin, "cos": np.cos, "tan": np.tan,
     "asin": np.arcsin, "acos": np.arccos, "atan": np.arctan, "atan2": np.arctan2, "sinh": np.sinh,
     "cosh": np.cosh, "tanh": np.tanh, "asinh": np.arcsinh, "acosh": np.arccosh, "atanh": np.arctanh,
-    "cbrt": np.cbrt, "fabs": np.fabs, "copysign": np.copysign, "fmod": np.fmod, "degrees": np.degrees,
-    "radians": np.radians, "isnan": np.isnan, "isinf": np.isinf, "isfinite": np.isfinite,
-    "nextafter": np.nextafter, "pow": np.power,
+    "cbrt": np.cbrt, "fabs": np.fabs, "copysign": np.copysign, "fmod": np.fmod,
+    "degrees": np.degrees, "radians": np.radians, "isnan": np.isnan, "isinf": np.isinf,
+    "isfinite": np.isfinite, "nextafter": np.nextafter, "pow": np.power,
 }  # fmt: skip
 
 
@@ -547,14 +549,15 @@ BUILTINS: dict[Any, Rule] = {
     map: _no_keywords(_map), filter: _no_keywords(_filter), tuple: _no_keywords(_tuple),
     list: _no_keywords(lambda t, x=Known(()): to_list(t, x)), dict: _dict, sorted: _sorted,
     sum: _reduce("sum"), min: _reduce("min"), max: _reduce("max"), any: _reduce("any"),
-    all: _reduce("all"), math.prod: _reduce("prod"), int: _no_keywords(_int), float: _no_keywords(_float),
-    bool: _no_keywords(_bool), complex: _no_keywords(_complex), abs: _no_keywords(_abs),
-    round: _no_keywords(_round), divmod: _no_keywords(_divmod), pow: _no_keywords(_pow),
-    isinstance: _no_keywords(_isinstance), type: _no_keywords(lambda t, x: Known(class_of(t, x))),
-    getattr: _no_keywords(_getattr), hasattr: _no_keywords(_hasattr), callable: _no_keywords(_callable),
-    functools.partial: _partial, dataclasses.replace: _replace, dataclasses.asdict: _no_keywords(_as_dict),
-    np.array: _array, np.asarray: _asarray, np.ascontiguousarray: _asarray, np.asfortranarray: _asarray,
-    np.asanyarray: _asarray, np.dtype: _no_keywords(_dtype), np.shape: _no_keywords(_shape),
-    np.ndim: _no_keywords(_ndim), np.size: _no_keywords(_size),
-    **OPERATORS, **_math_rules(),
+    all: _reduce("all"), math.prod: _reduce("prod"), int: _no_keywords(_int),
+    float: _no_keywords(_float), bool: _no_keywords(_bool), complex: _no_keywords(_complex),
+    abs: _no_keywords(_abs), round: _no_keywords(_round), divmod: _no_keywords(_divmod),
+    pow: _no_keywords(_pow), isinstance: _no_keywords(_isinstance),
+    type: _no_keywords(lambda t, x: Known(class_of(t, x))), getattr: _no_keywords(_getattr),
+    hasattr: _no_keywords(_hasattr), callable: _no_keywords(_callable),
+    functools.partial: _partial, dataclasses.replace: _replace,
+    dataclasses.asdict: _no_keywords(_as_dict), np.array: _array, np.asarray: _asarray,
+    np.ascontiguousarray: _asarray, np.asfortranarray: _asarray, np.asanyarray: _asarray,
+    np.dtype: _no_keywords(_dtype), np.shape: _no_keywords(_shape), np.ndim: _no_keywords(_ndim),
+    np.size: _no_keywords(_size), **OPERATORS, **_math_rules(),
 }  # fmt: skip

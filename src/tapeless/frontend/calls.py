@@ -69,7 +69,7 @@ def call(t: Tracer, function: Value, args: Args, kwargs: Kwargs) -> Value:
             return call(t, f, (owner, *args), kwargs)
         case Partial(f, first, keywords):
             return call(t, f, (*first, *args), {**keywords, **kwargs})
-        case Ref(InstanceObj(cls=cls)) if hasattr(cls, "__call__"):
+        case Ref(InstanceObj(cls=cls)) if hasattr(cls, "__call__"):  # noqa: B004  (its instances)
             return call(t, attribute(t, function, "__call__"), args, kwargs)
     raise CompileError(f"{t.describe(function)} is not a function", t.loc)
 
@@ -138,11 +138,17 @@ def unsupported(t: Tracer, v: Any) -> CompileError:
     short = {"numpy": "np", "builtins": ""}.get(module, module)
     full = f"{short}.{name}" if short else str(name)
     if name == "print":
-        return UnsupportedError("'print' is not supported in compiled code", t.loc,
-                                "call f.python(...) to run the function as plain Python")  # fmt: skip
+        return UnsupportedError(
+            "'print' is not supported in compiled code",
+            t.loc,
+            "call f.python(...) to run the function as plain Python",
+        )
     if "random" in module:
-        return UnsupportedError(f"'{full}' has a hidden state and is not supported", t.loc,
-                                "use tp.random.uniform(seed, counter), or pass the numbers in")  # fmt: skip
+        return UnsupportedError(
+            f"'{full}' has a hidden state and is not supported",
+            t.loc,
+            "use tp.random.uniform(seed, counter), or pass the numbers in",
+        )
     return UnsupportedError(f"'{full}' is not supported", t.loc,
                             "write it with supported functions, or compute it outside")  # fmt: skip
 
@@ -251,9 +257,11 @@ def entered(t: Tracer, frame: Frame) -> Iterator[None]:
     """A call in progress."""
     if t.depth >= t.MAX_DEPTH:
         raise CompileError(
-            f"'{frame.source.name}' calls itself without end: no argument known at compile time stops it",
-            t.loc, "make the argument that ends the recursion static, or write a loop",
-        )  # fmt: skip
+            f"'{frame.source.name}' calls itself without end: no argument known at compile time"
+            " stops it",
+            t.loc,
+            "make the argument that ends the recursion static, or write a loop",
+        )
     t.frames.append(frame)
     t.depth += 1
     try:
@@ -368,8 +376,11 @@ def _construct(t: Tracer, cls: type, args: Args, kwargs: Kwargs) -> Value:
         return Tup(tuple(given.get(n, Known(defaults.get(n))) for n in names), cls)
     if dataclasses.is_dataclass(cls):
         return construct_dataclass(t, cls, args, kwargs)
-    raise UnsupportedError(f"an object of class {cls.__name__} cannot be made in compiled code", t.loc,
-                           "use a dataclass or a NamedTuple")  # fmt: skip
+    raise UnsupportedError(
+        f"an object of class {cls.__name__} cannot be made in compiled code",
+        t.loc,
+        "use a dataclass or a NamedTuple",
+    )
 
 
 def construct_dataclass(t: Tracer, cls: type, args: Args, kwargs: Kwargs) -> Value:

@@ -107,8 +107,11 @@ class _Listing:
                 own = chain[depth] if depth == 0 else self.items(k + depth)
                 assert isinstance(own, Many)
                 if depth and own.size != sizes[depth] and not t.is_outer(own.size):
-                    raise CompileError("the lengths of the inner loop differ (a ragged list)", t.loc,
-                                       "append in a loop, or nest brackets")  # fmt: skip
+                    raise CompileError(
+                        "the lengths of the inner loop differ (a ragged list)",
+                        t.loc,
+                        "append in a loop, or nest brackets",
+                    )
                 t.rules.bind(t, g.target, own.item(i))
                 for test in g.ifs:
                     if not self.holds(test):

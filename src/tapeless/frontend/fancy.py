@@ -207,8 +207,9 @@ def _is_one(t: Tracer, value: Value) -> bool:
 
 def _stretched(t: Tracer, value: Arr, shape: Indices) -> Arr:
     while value.rank > len(shape) and value.shape[0] == ONE:
-        value = compose(t, value.shape[1:], [Axis(ZERO), *(Axis(ZERO, d) for d in range(value.rank - 1))],
-                        value)  # fmt: skip
+        value = compose(
+            t, value.shape[1:], [Axis(ZERO), *(Axis(ZERO, d) for d in range(value.rank - 1))], value
+        )
     if value.rank > len(shape):
         raise CompileError("the value has more axes than the place", t.loc)
     for have, want in zip(value.shape, shape[len(shape) - value.rank :], strict=True):

@@ -76,8 +76,11 @@ def _elements(
     xs, neutral = spelled(xs), spelled(neutral)
     if isinstance(xs, Tup) and isinstance(neutral, Tup):
         if len(xs.items) != len(neutral.items):
-            raise CompileError(f"{form}: {len(xs.items)} arrays but {len(neutral.items)} values of the"
-                               " neutral element", t.loc)  # fmt: skip
+            raise CompileError(
+                f"{form}: {len(xs.items)} arrays but {len(neutral.items)} values of the"
+                " neutral element",
+                t.loc,
+            )
         size, items = _columns(t, xs.items, form)
         return size, lambda i: Tup(tuple(items(i)))
     size, items = _columns(t, (xs,), form)

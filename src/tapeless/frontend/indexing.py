@@ -57,8 +57,8 @@ def subscript(t: Tracer, value: Value, index: Value) -> Value:
     match value:
         case Arr():
             return index_array(t, value, index)
-        case Tup(items, cls):
-            return _pick(t, items, index, lambda part: Tup(part))
+        case Tup(items):
+            return _pick(t, items, index, Tup)
         case Ref(ListObj() as obj):
             content = t.state.heap[obj]
             if isinstance(content, Seq):

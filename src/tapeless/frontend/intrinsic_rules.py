@@ -392,11 +392,12 @@ _RULES: dict[Any, Callable[..., Value]] = {
     intrinsics.as_array: _as_array, intrinsics.as_operand: as_operand, intrinsics.element: _element,
     intrinsics.build: _build, intrinsics.elementwise: _elementwise,
     intrinsics.reduce_over: _over(reduce_over), intrinsics.best_over: _best_over,
-    intrinsics.scan_over: _scan_over, intrinsics.fold_over: _fold_over, intrinsics.put_over: _put_over,
-    intrinsics.zeros: _zeros, intrinsics.empty: _empty, intrinsics.full: _full, intrinsics.copy: _copy,
-    intrinsics.reshape: _reshape, intrinsics.transpose: _transpose,
-    intrinsics.broadcast_to: _broadcast_to, intrinsics.broadcast_shapes: _broadcast_shapes,
-    intrinsics.diagonal: _diagonal, intrinsics.real: _real, intrinsics.imag: _imag,
-    intrinsics.sort_order: _sort_order, intrinsics.same_size: _same_size, intrinsics.foreign: _foreign,
+    intrinsics.scan_over: _scan_over, intrinsics.fold_over: _fold_over,
+    intrinsics.put_over: _put_over, intrinsics.zeros: _zeros, intrinsics.empty: _empty,
+    intrinsics.full: _full, intrinsics.copy: _copy, intrinsics.reshape: _reshape,
+    intrinsics.transpose: _transpose, intrinsics.broadcast_to: _broadcast_to,
+    intrinsics.broadcast_shapes: _broadcast_shapes, intrinsics.diagonal: _diagonal,
+    intrinsics.real: _real, intrinsics.imag: _imag, intrinsics.sort_order: _sort_order,
+    intrinsics.same_size: _same_size, intrinsics.foreign: _foreign,
 }  # fmt: skip
 INTRINSICS = {function: _simple(rule) for function, rule in _RULES.items()}

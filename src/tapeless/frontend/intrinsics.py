@@ -175,7 +175,7 @@ def reduce_over(op: str, shape: Any, f: Callable[..., Any]) -> Any:
 
 
 def best_over(op: str, size: int, f: Callable[[int], Any]) -> tuple[Any, int]:
-    """The first best ("min", "max") of f(i), i < size, and its index; NaN wins. Of nothing: error."""
+    """The first best ("min", "max") of f(i), i < size, and its index; NaN wins. size > 0."""
     items = np.array([f(i) for i in range(size)])
     at = int(np.argmin(items) if op == "min" else np.argmax(items))
     return items[at], at

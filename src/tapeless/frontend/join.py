@@ -127,7 +127,7 @@ def same_known(a: Any, b: Any) -> bool:
         return False
     try:
         return bool(a == b) and repr(a) == repr(b)
-    except Exception:  # user-defined equality may do anything
+    except Exception:  # noqa: BLE001  (user-defined equality may do anything)
         return False
 
 

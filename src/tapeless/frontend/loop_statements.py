@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from tapeless.core.names import Atom, Const, Var
@@ -144,7 +145,7 @@ def _unrolled(t: Tracer, stmt: ast.For, items: Sequence[Value]) -> None:
             if isinstance(flow, Num):
                 t.frame.locals[FLOW] = Num(resume(t, flow.atom), weak=True)
                 if number + 1 < len(items):
-                    continue_if_normal(t, lambda: run(number + 1))
+                    continue_if_normal(t, partial(run, number + 1))
                 return
             assert isinstance(flow, Known)
             if flow.value == CONTINUE:

@@ -1,4 +1,4 @@
-"""Loops: the body is traced until the loop's state, and the types it has from the start, are known."""
+"""Loops: the body is traced until the loop's state, and the types it starts with, are known."""
 
 from __future__ import annotations
 
@@ -388,9 +388,10 @@ class _Attempt:
             other = seen.setdefault(value.obj, slot.key)
             if other != slot.key and value.view is None:
                 raise CompileError(
-                    f"'{other}' and '{slot.key}' become two names for one array in this loop", t.loc,
+                    f"'{other}' and '{slot.key}' become two names for one array in this loop",
+                    t.loc,
                     f"take a copy: {slot.key} = {other}.copy()",
-                )  # fmt: skip
+                )
             known = plan.aliases.get(slot.key, frozenset())
             if t.is_outer_object(value.obj) and value.obj not in known:
                 plan.aliases[slot.key] = known | {value.obj}
@@ -465,14 +466,20 @@ class _Attempt:
                 return form
             case Same(old), _:
                 return form if value is old else join(t, old, value, name)
-        raise CompileError(f"'{name}' is {t.describe(value)} after a pass of the loop, but not before",
-                           t.loc, "give it one type")  # fmt: skip
+        raise CompileError(
+            f"'{name}' is {t.describe(value)} after a pass of the loop, but not before",
+            t.loc,
+            "give it one type",
+        )
 
     def widen_number(self, form: Number, value: Value, name: str) -> Form:
         t = self.t
         if not is_number(value):
-            raise CompileError(f"'{name}' is a number before the loop and {t.describe(value)} after a"
-                               " pass", t.loc, "give it one type")  # fmt: skip
+            raise CompileError(
+                f"'{name}' is a number before the loop and {t.describe(value)} after a pass",
+                t.loc,
+                "give it one type",
+            )
         wide = join_numbers(form, number_form(t, value))
         if wide is None:
             raise CompileError(

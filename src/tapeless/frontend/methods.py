@@ -131,8 +131,13 @@ def reshape_to(t: Tracer, x: Arr, sizes: Sequence[Value]) -> Arr:
         atoms[missing[0]] = size
         whole = t.b.prim("mul", size, rest)
         if whole != total:
-            t.b.check(t.b.prim("eq", whole, total), "ValueError",
-                      "cannot reshape an array of {0} elements into rows of {1}", total, rest)  # fmt: skip
+            t.b.check(
+                t.b.prim("eq", whole, total),
+                "ValueError",
+                "cannot reshape an array of {0} elements into rows of {1}",
+                total,
+                rest,
+            )
             t.same_sizes(whole, total)
     return reshape(t, x, tuple(atoms))
 

@@ -74,7 +74,7 @@ def binary(t: Tracer, op: str, a: Value, b: Value) -> Value:
 
 
 def _bracket_op(t: Tracer, op: str, a: Value, b: Value) -> Value:
-    """[p] * e is e where p holds and 0 elsewhere, even if e is nan; other uses count it as 0 or 1."""
+    """[p] * e is e where p holds and 0 elsewhere, even if e is nan; other uses read it as 0, 1."""
     if op != "Mult":
         return binary(t, op, *(_as_int(t, x) for x in (a, b)))
     if isinstance(a, Bracket) and isinstance(b, Bracket):
@@ -121,16 +121,12 @@ def _number_op(t: Tracer, op: str, ufunc: np.ufunc, a: Value, b: Value) -> Value
 
 def power(t: Tracer, a: Value, b: Value) -> Value:
     """x ** y; small whole powers known at compile time become products."""
-    if isinstance(b, Known) and type(b.value) in (int, float) and b.value in (1, 2):
-        if isinstance(b.value, int) or not isinstance(a, Num) or a.dtype.is_float:
-            return _product(t, a, int(b.value))
-    if (
-        isinstance(b, Known)
-        and isinstance(b.value, int)
-        and isinstance(a, Cx)
-        and 3 <= b.value <= 8
-    ):
-        return _product(t, a, b.value)
+    k = b.value if isinstance(b, Known) and type(b.value) in (int, float) else None
+    whole = isinstance(k, int)
+    if k in (1, 2) and (whole or not isinstance(a, Num) or a.dtype.is_float):
+        return _product(t, a, int(k))
+    if whole and isinstance(a, Cx) and 3 <= k <= 8:
+        return _product(t, a, k)
     return apply_ufunc(t, np.power, (a, b))
 
 
@@ -198,15 +194,21 @@ def _list_op(t: Tracer, op: str, x: Ref, y: Value, a: Value, b: Value) -> Value:
         left, right = t.state.heap[a.obj], t.state.heap[b.obj]
         if isinstance(left, tuple) and isinstance(right, tuple):
             return new_list(t, left + right)
-    raise CompileError(f"'{SIGN.get(op, op)}' is not defined for {t.describe(a)} and {t.describe(b)}",
-                       t.loc, remedy)  # fmt: skip
+    raise CompileError(
+        f"'{SIGN.get(op, op)}' is not defined for {t.describe(a)} and {t.describe(b)}",
+        t.loc,
+        remedy,
+    )
 
 
 def _repeated(t: Tracer, content: tuple[Value, ...], n: Num) -> Value:
     """[x] * n with a run-time n: a list of run-time length."""
     if len(content) != 1:
-        raise UnsupportedError("only a list of one element can be repeated a run-time number of times",
-                               t.loc, "use np.tile(...)")  # fmt: skip
+        raise UnsupportedError(
+            "only a list of one element can be repeated a run-time number of times",
+            t.loc,
+            "use np.tile(...)",
+        )
     item = content[0]
     size = t.b.prim("max", t.b.cast(n.atom, i64), ZERO)
     t.nonnegative.add(size)

@@ -49,8 +49,8 @@ if TYPE_CHECKING:
     from tapeless.frontend.tracer import Tracer
 
 TRUSTED = frozenset({
-    "numpy", "math", "cmath", "scipy", "operator", "functools", "itertools", "builtins", "dataclasses",
-    "tapeless", "typing", "collections", "enum", "abc",
+    "numpy", "math", "cmath", "scipy", "operator", "functools", "itertools", "builtins",
+    "dataclasses", "tapeless", "typing", "collections", "enum", "abc",
 })  # fmt: skip
 
 

@@ -70,9 +70,11 @@ def check_writable(t: Tracer, obj: ArrayObj) -> None:
     for rival in obj.rivals:
         if rival.origin is not None:
             raise CompileError(
-                "this array may be an argument under another name: which, is decided only at run time",
-                t.loc, "swap copies: begin with a = a.copy()",
-            )  # fmt: skip
+                "this array may be an argument under another name: which, is decided only at run"
+                " time",
+                t.loc,
+                "swap copies: begin with a = a.copy()",
+            )
         t.stale.add(rival)
 
 

@@ -1,4 +1,4 @@
-"""sum, prod, min, max, any, all over generators, lists, ranges and arrays: accumulators of an Each."""
+"""sum, prod, min, max, any, all of generators, lists, ranges, arrays: accumulators of an Each."""
 
 from __future__ import annotations
 
@@ -117,8 +117,11 @@ class _Reduction:
         test = truth_of(self.t, value)
         if isinstance(test, Known):
             return bool(test.value)
-        raise CompileError("the 'if' of this generator is decided at run time, its items at compile time",
-                           self.t.loc, "loop over range(...), or write a ternary")  # fmt: skip
+        raise CompileError(
+            "the 'if' of this generator is decided at run time, its items at compile time",
+            self.t.loc,
+            "loop over range(...), or write a ternary",
+        )
 
     def combine(self, a: Value, b: Value) -> Value:
         t = self.t

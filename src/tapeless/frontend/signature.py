@@ -28,7 +28,7 @@ class ArrayArg:
 
 @dataclass(frozen=True, slots=True)
 class NumberArg:
-    """A number of run time. Python's own numbers are weak: int i64, float f64, complex c128, bool."""
+    """A number of run time. Python's own are weak: int i64, float f64, complex c128, bool."""
 
     dtype: np.dtype[Any]
     weak: bool
@@ -120,7 +120,7 @@ class Input:
 
 @dataclass(frozen=True, slots=True)
 class Guard:
-    """The code is right only while `argtypes.captured_type` of the value at `path` is `expected`."""
+    """The code is right only while `argtypes.captured_type` gives `expected` at `path`."""
 
     path: Path
     expected: ArgType

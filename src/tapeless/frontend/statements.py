@@ -55,7 +55,7 @@ def block(t: Tracer, stmts: Sequence[ast.stmt]) -> None:
 REFUSED: dict[type, tuple[str, str]] = {
     ast.Try: ("'try' is not supported", "test for the condition with 'if', or let the error rise"),
     ast.With: ("this 'with' is not supported", "only np.errstate and the package's own blocks are"),
-    ast.Delete: ("'del' is not supported", "leave the name alone; memory is planned by the compiler"),
+    ast.Delete: ("'del' is not supported", "leave the name: the compiler plans the memory"),
     ast.Match: ("'match' is not supported", "write it as 'if'/'elif'"),
     ast.Global: ("'global' is not supported", "pass the value as an argument and return it"),
     ast.Nonlocal: ("'nonlocal' is not supported", "return the value from the inner function"),
@@ -237,8 +237,9 @@ def _import(t: Tracer, stmt: ast.Import | ast.ImportFrom) -> None:
 
 
 STATEMENTS: dict[type, Callable[[Tracer, Any], None]] = {
-    ast.Expr: _expression, ast.Assign: _assign, ast.AnnAssign: _annotated, ast.AugAssign: _aug_assign,
-    ast.Return: _return, ast.Assert: _assert, ast.Raise: _raise, ast.Pass: _pass, ast.Break: _break,
-    ast.Continue: _continue, ast.For: for_statement, ast.While: while_statement, ast.FunctionDef: _function,
-    ast.With: _with, ast.Import: _import, ast.ImportFrom: _import,
+    ast.Expr: _expression, ast.Assign: _assign, ast.AnnAssign: _annotated,
+    ast.AugAssign: _aug_assign, ast.Return: _return, ast.Assert: _assert, ast.Raise: _raise,
+    ast.Pass: _pass, ast.Break: _break, ast.Continue: _continue, ast.For: for_statement,
+    ast.While: while_statement, ast.FunctionDef: _function, ast.With: _with, ast.Import: _import,
+    ast.ImportFrom: _import,
 }  # fmt: skip

@@ -1,4 +1,4 @@
-"""Conditions: what Python's `if` makes of a value, and what `and`, `or`, `not` make of conditions."""
+"""Conditions: what `if` makes of a value, and what `and`, `or`, `not` make of conditions."""
 
 from __future__ import annotations
 

@@ -285,9 +285,24 @@ class Unbound:
 
 
 Value: TypeAlias = (
-    Known | Num | Cx | Tup | Arr | Ref | Fn | Method | Partial | Staged | Bracket | Rng | Many | Gen | Slice | Maybe
+    Known
+    | Num
+    | Cx
+    | Tup
+    | Arr
+    | Ref
+    | Fn
+    | Method
+    | Partial
+    | Staged
+    | Bracket
+    | Rng
+    | Many
+    | Gen
+    | Slice
+    | Maybe
     | Unbound
-)  # fmt: skip
+)
 
 NONE = Known(None)
 

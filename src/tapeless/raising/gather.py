@@ -1,7 +1,10 @@
 """Sums that are scattered over a table become a table of sums.
 
     each (i, k, j) with (c += c₀) { put c[i, j] <- e }
-      ⇒  each (i, j) with (c = c₀) { s = each (k) with (s += c₀[i, j]) { put s <- e }; put c[i, j] <- s }
+      ⇒  each (i, j) with (c = c₀) {
+            s = each (k) with (s += c₀[i, j]) { put s <- e }
+            put c[i, j] <- s
+          }
 
 so that a contraction looks the same in whatever order its loops were written.
 """

@@ -79,7 +79,7 @@ class _Nests:
         return mapped
 
     def map_of(self, stm: Let, exp: Each) -> Let | None:
-        """Assignments that fill an array of no interest, each iteration its own cell, are results."""
+        """What fills an array whose past does not matter, a cell per iteration, is a result."""
         first = len(exp.body.results)
         at = first
         for acc in exp.accs:

@@ -158,7 +158,7 @@ def _read(out: Var, array: Var, at: Cell, loc: Loc | None) -> Let:
 
 
 class _Cells(Rewriter):
-    """`env`: for each version of the array the values of its cells; other cells are as in `init`."""
+    """`env`: for each version of the array its cells' values; other cells are as in `init`."""
 
     def __init__(self, facts: Facts, init: Var, cells: list[Cell]) -> None:
         super().__init__(fresh=False)

@@ -81,9 +81,8 @@ class Threads:
 
     `version`: which target a variable is a version of, and `made` after how many writes;
     `current`: the latest one. `counts`: uses of variables; `selected`: operands of a select.
-    `puts`: accumulators of inner
-    nests that are ours, and whether what is put there is a term already. `pending`: values that are gone unless
-    a Put takes their place."""
+    `puts`: accumulators of inner nests that are ours, and whether what is put there is a term
+    already. `pending`: values that are gone unless a Put takes their place."""
 
     facts: Facts
     mark: int

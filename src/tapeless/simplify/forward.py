@@ -220,11 +220,11 @@ class _Forward(Rewriter):
         new = If(cond, exp.then, exp.orelse)
         then, orelse = self.under(new, exp.then), self.under(new, exp.orelse)
         same = [a == b for a, b in zip(then.results, orelse.results, strict=True)]
-        if not then.stms and not orelse.stms:
-            if all(isinstance(out.type, Scalar) for out in stm.outs):
-                for out, a, b in zip(stm.outs, then.results, orelse.results, strict=True):
-                    self.prim(Let((out,), exp, stm.loc), "select", (cond, a, b))
-                return
+        scalars = all(isinstance(out.type, Scalar) for out in stm.outs)
+        if scalars and not then.stms and not orelse.stms:
+            for out, a, b in zip(stm.outs, then.results, orelse.results, strict=True):
+                self.prim(Let((out,), exp, stm.loc), "select", (cond, a, b))
+            return
         outs = []
         for out, equal, a in zip(stm.outs, same, then.results, strict=True):
             if equal:

@@ -43,9 +43,13 @@ class _Overwritten:
                 case Update(array, at, _, modes) if set(modes) <= {PROVED}:
                     self.before[stm.outs[0]] = array
                     first = self.facts.defs.get(array)
-                    if isinstance(first, Update) and array in local and array in self.before:
-                        if same_place(self.facts, at, first.at):
-                            self.overwritten.add(array)
+                    if (
+                        isinstance(first, Update)
+                        and array in local
+                        and array in self.before
+                        and same_place(self.facts, at, first.at)
+                    ):
+                        self.overwritten.add(array)
                 case Index(array, at) if array in self.before:
                     first = self.facts.defs[array]
                     assert isinstance(first, Update)

@@ -47,17 +47,17 @@ def creation_like(x):
 def elementwise(x):
     return (
         np.exp(x), np.log(np.abs(x) + 1), np.sin(x), np.cos(x), np.tanh(x), np.sqrt(np.abs(x)),
-        np.floor(x), np.ceil(x), np.trunc(x), np.rint(x), np.sign(x), np.square(x), np.reciprocal(x),
-        np.log1p(np.abs(x)), np.expm1(x), np.arctan(x), np.cbrt(x), np.exp2(x),
+        np.floor(x), np.ceil(x), np.trunc(x), np.rint(x), np.sign(x), np.square(x),
+        np.reciprocal(x), np.log1p(np.abs(x)), np.expm1(x), np.arctan(x), np.cbrt(x), np.exp2(x),
     )  # fmt: skip
 
 
 @example(SECTION, "functions of two arrays", X, Y)
 def two_arrays(x, y):
     return (
-        np.maximum(x, y), np.minimum(x, y), np.hypot(x, y), np.arctan2(x, y), np.mod(x, y), np.fmod(x, y),
-        np.power(np.abs(x), y), np.copysign(x, y), np.logaddexp(x, y), np.add(x, y), np.multiply(x, 2),
-        np.floor_divide(x, y), np.heaviside(x, 0.5), np.fmax(x, y),
+        np.maximum(x, y), np.minimum(x, y), np.hypot(x, y), np.arctan2(x, y), np.mod(x, y),
+        np.fmod(x, y), np.power(np.abs(x), y), np.copysign(x, y), np.logaddexp(x, y), np.add(x, y),
+        np.multiply(x, 2), np.floor_divide(x, y), np.heaviside(x, 0.5), np.fmax(x, y),
     )  # fmt: skip
 
 
@@ -114,7 +114,8 @@ def batched_products(t, u):
 def einsum(a, b, x):
     return (
         np.einsum("ij,jk->ik", b, a), np.einsum("ii", b), np.einsum("i,ij,j", x, b, x),
-        np.einsum("ij->ji", a), np.tensordot(b, a, axes=1), np.trace(b), np.kron(x, x), np.cross(x, b[0]),
+        np.einsum("ij->ji", a), np.tensordot(b, a, axes=1), np.trace(b), np.kron(x, x),
+        np.cross(x, b[0]),
     )  # fmt: skip
 
 
@@ -122,7 +123,8 @@ def einsum(a, b, x):
 def shapes(a, t):
     return (
         a.reshape(2, 6), np.reshape(a, -1), np.ravel(a), a.T, np.transpose(t, (2, 0, 1)),
-        np.swapaxes(t, 0, 1), np.moveaxis(t, 0, -1), np.expand_dims(a, 0), np.squeeze(a[:1]), a.flatten(),
+        np.swapaxes(t, 0, 1), np.moveaxis(t, 0, -1), np.expand_dims(a, 0), np.squeeze(a[:1]),
+        a.flatten(),
     )  # fmt: skip
 
 
@@ -130,8 +132,9 @@ def shapes(a, t):
 def joining(x, y, a):
     first, second = np.split(a, 2, axis=1)
     return (
-        np.concatenate((x, y)), np.concatenate([a, a], axis=1), np.stack((x, y)), np.stack((x, y), axis=1),
-        np.vstack((x, y)), np.hstack((x, y)), np.column_stack((x, y)), np.append(x, 1.0), first, second,
+        np.concatenate((x, y)), np.concatenate([a, a], axis=1), np.stack((x, y)),
+        np.stack((x, y), axis=1), np.vstack((x, y)), np.hstack((x, y)), np.column_stack((x, y)),
+        np.append(x, 1.0), first, second,
     )  # fmt: skip
 
 
@@ -149,8 +152,9 @@ def repetition(x, a):
 @example(SECTION, "flip, roll, diff, pad", X, A)
 def rearranged(x, a):
     return (
-        np.flip(x), np.flip(a, axis=1), np.flipud(a), np.fliplr(a), np.roll(x, 2), np.roll(a, -1, axis=0),
-        np.diff(x), np.diff(a, axis=0), np.pad(x, 1), np.pad(x, (1, 2), mode="edge"), np.rot90(a),
+        np.flip(x), np.flip(a, axis=1), np.flipud(a), np.fliplr(a), np.roll(x, 2),
+        np.roll(a, -1, axis=0), np.diff(x), np.diff(a, axis=0), np.pad(x, 1),
+        np.pad(x, (1, 2), mode="edge"), np.rot90(a),
     )  # fmt: skip
 
 
@@ -168,8 +172,9 @@ def scans(x, a):
 def sorting(x, k):
     s = np.sort(x)
     return (
-        s, np.argsort(x, kind="stable"), np.searchsorted(s, 0.5), np.searchsorted(s, x, side="right"),
-        np.sort(k)[::-1], np.sort(np.stack((x, x)), axis=1), x[np.argsort(k)],
+        s, np.argsort(x, kind="stable"), np.searchsorted(s, 0.5),
+        np.searchsorted(s, x, side="right"), np.sort(k)[::-1], np.sort(np.stack((x, x)), axis=1),
+        x[np.argsort(k)],
     )  # fmt: skip
 
 
@@ -177,7 +182,8 @@ def sorting(x, k):
 def selection(x, y, idx, mask):
     return (
         np.where(mask, x, y), np.select([x > 1, x < 0], [x, -x], 0.5), np.clip(x, -1.0, 1.0),
-        np.take(x, idx), np.choose(IDX_SMALL, (x, y)), np.count_nonzero(mask), np.argwhere(mask).size,
+        np.take(x, idx), np.choose(IDX_SMALL, (x, y)), np.count_nonzero(mask),
+        np.argwhere(mask).size,
     )  # fmt: skip
 
 

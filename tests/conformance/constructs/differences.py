@@ -15,7 +15,8 @@ SECTION = "Known differences"
 INF, NAN = math.inf, math.nan
 
 
-@example(SECTION, "sums may be re-associated: results agree to rounding", np.arange(1000.0) ** 3 / 7,
+@example(SECTION, "sums may be re-associated: results agree to rounding",
+         np.arange(1000.0) ** 3 / 7,
          expect=(math.fsum(np.arange(1000.0) ** 3 / 7),), tol=1e-13)  # fmt: skip
 def sums(x):
     return sum(x)

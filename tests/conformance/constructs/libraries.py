@@ -73,10 +73,11 @@ def transforms(x, z):
 @example(SECTION, "math", calls=[(0.5, 2), (1.25, 7)])
 def math_functions(a, k):
     return (
-        math.sin(a), math.cos(a), math.exp(a), math.log(a), math.sqrt(a), math.atan2(a, 2.0), math.pow(a, 2),
-        math.floor(a), math.ceil(a), math.trunc(a), math.fabs(-a), math.hypot(a, 1.0), math.log2(a),
-        math.erf(a), math.gamma(a), math.lgamma(a), math.copysign(1.0, -a), math.isnan(a), math.degrees(a),
-        math.gcd(12, k), math.factorial(5), math.comb(7, 2), math.isclose(a, a), math.log(a, 3.0), math.pi, math.inf,
+        math.sin(a), math.cos(a), math.exp(a), math.log(a), math.sqrt(a), math.atan2(a, 2.0),
+        math.pow(a, 2), math.floor(a), math.ceil(a), math.trunc(a), math.fabs(-a),
+        math.hypot(a, 1.0), math.log2(a), math.erf(a), math.gamma(a), math.lgamma(a),
+        math.copysign(1.0, -a), math.isnan(a), math.degrees(a), math.gcd(12, k), math.factorial(5),
+        math.comb(7, 2), math.isclose(a, a), math.log(a, 3.0), math.pi, math.inf,
     )  # fmt: skip
 
 
@@ -89,8 +90,9 @@ def cmath_functions(z):
 def special_functions(x):
     s = scipy.special
     return (
-        s.gammaln(x), s.digamma(x), s.erf(x), s.erfc(x), s.logsumexp(x), s.expit(x), s.ndtr(x), s.softmax(x),
-        s.log_ndtr(x), s.xlogy(x, x), s.logit(x / 4), s.i0(x), s.j0(x), s.log_softmax(x), s.betaln(x, 2.0),
+        s.gammaln(x), s.digamma(x), s.erf(x), s.erfc(x), s.logsumexp(x), s.expit(x), s.ndtr(x),
+        s.softmax(x), s.log_ndtr(x), s.xlogy(x, x), s.logit(x / 4), s.i0(x), s.j0(x),
+        s.log_softmax(x), s.betaln(x, 2.0),
     )  # fmt: skip
 
 

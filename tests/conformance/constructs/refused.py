@@ -25,7 +25,7 @@ def trying(a):
 
 @example(SECTION, "with of anything else", 1.0, refused="with")
 def with_file(a):
-    with open("x") as f:
+    with open("x"):
         return a
 
 

@@ -106,7 +106,6 @@ class Arrays:
     # shapes
     def cut(self, depth: int, kind: str) -> Expr:
         """A slice or an axis less."""
-        m = self.m
         a = self.operand(kind)
         parts, dims = self.slices(a)
         return Expr(f"{a.text}[{', '.join(parts)}]", a.kind, a.q, dims)
@@ -174,10 +173,29 @@ class Arrays:
         kind = m.pick("if")
         dims = (a.dims[0],)
         if kind == "i":
-            return Expr(m.pick(["np.arange({})", "np.arange(1, {} + 1)", "np.zeros({}, dtype=np.int64)",
-                                "np.ones({}, np.int64)"]).format(n), "i", Exact(0, 5), dims)  # fmt: skip
-        text = m.pick(["np.zeros({n})", "np.ones({n})", "np.full({n}, 1.5)", "np.zeros_like({a}, dtype=np.float64)",
-                       "np.arange({n}) * 0.5", "np.linspace(0.0, 4.0, {n})"]).format(n=n, a=a.text)  # fmt: skip
+            return Expr(
+                m.pick(
+                    [
+                        "np.arange({})",
+                        "np.arange(1, {} + 1)",
+                        "np.zeros({}, dtype=np.int64)",
+                        "np.ones({}, np.int64)",
+                    ]
+                ).format(n),
+                "i",
+                Exact(0, 5),
+                dims,
+            )
+        text = m.pick(
+            [
+                "np.zeros({n})",
+                "np.ones({n})",
+                "np.full({n}, 1.5)",
+                "np.zeros_like({a}, dtype=np.float64)",
+                "np.arange({n}) * 0.5",
+                "np.linspace(0.0, 4.0, {n})",
+            ]
+        ).format(n=n, a=a.text)
         full = a.dims if "like" in text else dims
         return Expr(text, "f", ROUGH if "linspace" in text else LEAF, full)
 
@@ -192,8 +210,15 @@ class Arrays:
         keep = m.chance(0.25)
         rest = a.dims[:real] + (("1",) if keep else ()) + a.dims[real + 1 :]
         tail = f"axis={axis}{', keepdims=True' if keep else ''}"
-        op, q = m.pick([("np.sum({}, {})", many(a.q)), ("{}.sum({})", many(a.q)),
-                        ("np.max({}, {})", a.q), ("{}.min({})", a.q), ("np.mean({}, {})", ROUGH)])  # fmt: skip
+        op, q = m.pick(
+            [
+                ("np.sum({}, {})", many(a.q)),
+                ("{}.sum({})", many(a.q)),
+                ("np.max({}, {})", a.q),
+                ("{}.min({})", a.q),
+                ("np.mean({}, {})", ROUGH),
+            ]
+        )
         return Expr(op.format(a.text, tail), "f" if "mean" in op else a.kind, q, rest)
 
     def scanned(self, depth: int, kind: str) -> Expr:

@@ -1,4 +1,4 @@
-"""A program in the making: names in scope, what they hold in plain Python, trying out statements."""
+"""A program in the making: names in scope, what they hold in plain Python, trying statements."""
 
 from __future__ import annotations
 

@@ -89,13 +89,21 @@ def _parameters(m: Maker) -> list[Parameter]:
     floats = "f4" if m.single else "f8"
     out = [Parameter("x", floats, ("n",)), Parameter("A", floats, ("m", "n"))]
     pool = [
-        Parameter("y", floats, ("n",)), Parameter("p", "i8", ("n",)), Parameter("B", floats, ("n", "m")),
-        Parameter("z", floats, ("k",)), Parameter("C", floats, ("m", "n", "k")),
-        Parameter("q", rng.choice(INT_TYPES), ("k",)), Parameter("mask", "b1", ("n",)),
-        Parameter("t", "f8", (), True), Parameter("c", "i8", (), True), Parameter("flag", "b1", (), True),
-        Parameter("N", "size", ("n",), True), Parameter("M", "size", ("m",), True),
-        Parameter("h", floats, (), True), Parameter("P", "i8", ("m", "n")),
-    ]  # fmt: skip
+        Parameter("y", floats, ("n",)),
+        Parameter("p", "i8", ("n",)),
+        Parameter("B", floats, ("n", "m")),
+        Parameter("z", floats, ("k",)),
+        Parameter("C", floats, ("m", "n", "k")),
+        Parameter("q", rng.choice(INT_TYPES), ("k",)),
+        Parameter("mask", "b1", ("n",)),
+        Parameter("t", "f8", (), True),
+        Parameter("c", "i8", (), True),
+        Parameter("flag", "b1", (), True),
+        Parameter("N", "size", ("n",), True),
+        Parameter("M", "size", ("m",), True),
+        Parameter("h", floats, (), True),
+        Parameter("P", "i8", ("m", "n")),
+    ]
     out += rng.sample(pool, rng.randint(1, 4))
     if rng.random() < 0.3:
         out.pop(1)

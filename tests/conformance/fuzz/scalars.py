@@ -10,12 +10,31 @@ from tests.conformance.fuzz.quality import ROUGH, Exact, add, join, many, mul, w
 COMPARE = ("<", "<=", ">", ">=", "==", "!=")
 FLOATS = ("0.5", "2.0", "-1.25", "3.0", "1.0", "-0.75", "0.25")
 ROUGH_MATH = (
-    "np.sin({})", "np.cos({})", "math.sin({})", "math.cos({})", "np.tanh({})", "math.tanh({})",
-    "np.exp(-abs({}))", "math.exp(-abs({}))", "np.sqrt(abs({}))", "math.sqrt(abs({}))",
-    "np.log1p(abs({}))", "math.log(1.0 + abs({}))", "np.arctan({})", "math.atan({})",
-    "1.0 / (1.0 + abs({}))", "np.hypot({}, 1.0)", "math.erf({})", "np.cbrt({})", "np.log2(1.5 + abs({}))",
-    "math.asinh({})", "np.expm1(-abs({}))", "abs({}) ** 0.5", "abs({}) ** 1.5", "np.arctan2({}, 2.0)",
-)  # fmt: skip
+    "np.sin({})",
+    "np.cos({})",
+    "math.sin({})",
+    "math.cos({})",
+    "np.tanh({})",
+    "math.tanh({})",
+    "np.exp(-abs({}))",
+    "math.exp(-abs({}))",
+    "np.sqrt(abs({}))",
+    "math.sqrt(abs({}))",
+    "np.log1p(abs({}))",
+    "math.log(1.0 + abs({}))",
+    "np.arctan({})",
+    "math.atan({})",
+    "1.0 / (1.0 + abs({}))",
+    "np.hypot({}, 1.0)",
+    "math.erf({})",
+    "np.cbrt({})",
+    "np.log2(1.5 + abs({}))",
+    "math.asinh({})",
+    "np.expm1(-abs({}))",
+    "abs({}) ** 0.5",
+    "abs({}) ** 1.5",
+    "np.arctan2({}, 2.0)",
+)
 
 
 class Scalars:
@@ -49,7 +68,7 @@ class Scalars:
         return Expr(f"{array.text}[{', '.join(at)}]", array.kind, array.q)
 
     def index(self, array: Name, axis: int) -> str:
-        """An index of an axis: a loop variable over the same size, or anything brought into range."""
+        """An index of an axis: a loop variable over that size, or anything brought into range."""
         m, tag = self.m, array.dims[axis]
         same = [i for i, t in m.indices.items() if t == tag]
         if same and m.chance(0.8):
@@ -136,8 +155,11 @@ class Scalars:
             return Expr(f"({m.pick(ROUGH_MATH).format(a)})", "f", ROUGH)
         if form == "int":
             e = self.integer(depth - 1)
-            return Expr(m.pick(["float({})", "({} * 0.5)", "({} / 4)", "({} + 0.5)"]).format(e), "f",
-                        e.q and Exact(e.q.g + 2, e.q.m + 1))  # fmt: skip
+            return Expr(
+                m.pick(["float({})", "({} * 0.5)", "({} / 4)", "({} + 0.5)"]).format(e),
+                "f",
+                e.q and Exact(e.q.g + 2, e.q.m + 1),
+            )
         if form == "mod" and a.q is not None:
             return Expr(f"({a} % {m.pick(['2.0', '1.5', '3'])})", "f", Exact(max(a.q.g, 1), 2))
         if form == "divmod" and a.q is not None:
@@ -151,17 +173,33 @@ class Scalars:
         if depth <= 0:
             return self.leaf("i")
         form = m.weighted(
-            [(4, "leaf"), (5, "add"), (2, "mul"), (1, "div"), (1, "mod"), (1, "bits"), (1, "choose"),
-             (1, "minmax"), (1, "float"), (1.5, "reduce"), (0.5, "neg"), (0.5, "shift"), (0.5, "bool")]
-        )  # fmt: skip
+            [
+                (4, "leaf"),
+                (5, "add"),
+                (2, "mul"),
+                (1, "div"),
+                (1, "mod"),
+                (1, "bits"),
+                (1, "choose"),
+                (1, "minmax"),
+                (1, "float"),
+                (1.5, "reduce"),
+                (0.5, "neg"),
+                (0.5, "shift"),
+                (0.5, "bool"),
+            ]
+        )
         if form == "leaf":
             return self.leaf("i")
         if form == "reduce":
             return self.reduction("i", depth - 1)
         if form == "float":
             e = self.exact(depth - 1, "f")
-            return Expr(m.pick(["int({})", "math.floor({})", "round({})", "math.ceil({})"]).format(e),
-                        "i", e.q and Exact(0, e.q.m + 1))  # fmt: skip
+            return Expr(
+                m.pick(["int({})", "math.floor({})", "round({})", "math.ceil({})"]).format(e),
+                "i",
+                e.q and Exact(0, e.q.m + 1),
+            )
         if form == "bool":
             return Expr(f"int({self.condition(depth - 1)})", "i", Exact(0, 1))
         a = self.number(depth - 1, "i")
@@ -191,8 +229,16 @@ class Scalars:
 
     def boolean(self, depth: int) -> Expr:
         m = self.m
-        form = m.weighted([(6, "compare"), (1, "chain"), (2 * (depth > 0), "logic"),
-                           (1 * (depth > 0), "not"), (1, "leaf"), (0.7 * (depth > 0), "some")])  # fmt: skip
+        form = m.weighted(
+            [
+                (6, "compare"),
+                (1, "chain"),
+                (2 * (depth > 0), "logic"),
+                (1 * (depth > 0), "not"),
+                (1, "leaf"),
+                (0.7 * (depth > 0), "some"),
+            ]
+        )
         kind = m.pick("if")
         if form == "compare":
             a, b = self.exact(depth - 1, kind), self.exact(depth - 1, kind)

@@ -61,15 +61,27 @@ class Statements:
         m = self.m
         inside, deep = bool(m.depth), m.depth >= 3
         table = [
-            (1 if inside else 3, self.new_scalar), (0.7 if inside else 4, self.new_array),
-            (3 if inside else 1, self.assign), (5 if inside else 2, self.augment),
-            (5, self.write_cell), (1.5, self.write_slice), (1, self.write_whole),
-            (0.3 if inside else 1.5, self.bind_view), (0 if deep else 2 if inside else 4, self.for_loop),
-            (0 if deep else 0.7 if inside else 1.2, self.while_loop), (0 if deep else 2, self.if_),
-            (0.7, self.swap), (0.2 if inside else 0.7, self.unpack), (0.5, self.by_arms),
-            (0 if inside else 1, self.appended), (0 if deep else 0.7, self.each_loop),
-            (0.5, self.write_by_index), (0.2, self.check), (0.3, self.walrus), (0.4, self.complex_),
-        ]  # fmt: skip
+            (1 if inside else 3, self.new_scalar),
+            (0.7 if inside else 4, self.new_array),
+            (3 if inside else 1, self.assign),
+            (5 if inside else 2, self.augment),
+            (5, self.write_cell),
+            (1.5, self.write_slice),
+            (1, self.write_whole),
+            (0.3 if inside else 1.5, self.bind_view),
+            (0 if deep else 2 if inside else 4, self.for_loop),
+            (0 if deep else 0.7 if inside else 1.2, self.while_loop),
+            (0 if deep else 2, self.if_),
+            (0.7, self.swap),
+            (0.2 if inside else 0.7, self.unpack),
+            (0.5, self.by_arms),
+            (0 if inside else 1, self.appended),
+            (0 if deep else 0.7, self.each_loop),
+            (0.5, self.write_by_index),
+            (0.2, self.check),
+            (0.3, self.walrus),
+            (0.4, self.complex_),
+        ]
         return m.weighted(table)
 
     # values
@@ -224,8 +236,15 @@ class Statements:
         a, b = self.s.number(1, "f"), self.s.number(1, "f")
         name, other = m.fresh("c"), m.fresh("s")
         q = add(mul(a.q, a.q), mul(b.q, b.q))
-        form, q = m.pick([("({0} * {0}).real", q), ("abs({0})", ROUGH), ("({0} * {0}.conjugate()).real", q),
-                          ("({0} + 2.0).imag", b.q), ("({0} * 1j).real", b.q)])  # fmt: skip
+        form, q = m.pick(
+            [
+                ("({0} * {0}).real", q),
+                ("abs({0})", ROUGH),
+                ("({0} * {0}.conjugate()).real", q),
+                ("({0} + 2.0).imag", b.q),
+                ("({0} * 1j).real", b.q),
+            ]
+        )
         m.emit(f"{name} = complex({a}, {b})", f"{other} = {form.format(name)}")
         m.bind(self.declared(other, Expr("", "f", q)))
 
@@ -289,10 +308,8 @@ class Statements:
         e = self.fit(n, times=STEPS)
         form = m.pick(["mask", "mask", "add.at"])
         if form == "mask" and n.q is not None:
-            limit = self.s.exact(0, n.kind)
-            m.emit(
-                f"{n.text}[{n.text} {m.pick(COMPARE)} {limit}] {m.pick(['=', '+='])} {strip(e.text)}"
-            )
+            mask = f"{n.text} {m.pick(COMPARE)} {self.s.exact(0, n.kind)}"
+            m.emit(f"{n.text}[{mask}] {m.pick(['=', '+='])} {strip(e.text)}")
             return
         i = m.pick([x for x in m.arrays("i", 1) if x.q is not None])
         m.emit(f"np.add.at({n.text}, {i.text} % {m.size(n.dims[0], n, 0)}, {strip(e.text)})")
@@ -342,16 +359,30 @@ class Statements:
         if m.loops >= 3:
             raise Rejected
         a = m.pick([x for x in m.arrays("if") if x.dims])
-        form = m.weighted([(6, "range"), (1, "bounds"), (1, "step"), (1.5, "array"), (1, "enumerate"),
-                           (1, "zip"), (0.5, "tuple"), (0.5, "down")])  # fmt: skip
+        form = m.weighted(
+            [
+                (6, "range"),
+                (1, "bounds"),
+                (1, "step"),
+                (1.5, "array"),
+                (1, "enumerate"),
+                (1, "zip"),
+                (0.5, "tuple"),
+                (0.5, "down"),
+            ]
+        )
         i, v, w = m.fresh("i"), m.fresh("x"), m.fresh("y")
         size = m.size(a.dims[0], a, 0)
         head = {
-            "range": f"for {i} in range({size}):", "bounds": f"for {i} in range(1, {size} - 1):",
-            "step": f"for {i} in range(0, {size}, 2):", "down": f"for {i} in range({size} - 1, -1, -1):",
-            "array": f"for {v} in {a.text}:", "enumerate": f"for {i}, {v} in enumerate({a.text}):",
-            "zip": f"for {v}, {w} in zip({a.text}, {a.text}):", "tuple": f"for {v} in (0.5, 2.0, -1.0):",
-        }[form]  # fmt: skip
+            "range": f"for {i} in range({size}):",
+            "bounds": f"for {i} in range(1, {size} - 1):",
+            "step": f"for {i} in range(0, {size}, 2):",
+            "down": f"for {i} in range({size} - 1, -1, -1):",
+            "array": f"for {v} in {a.text}:",
+            "enumerate": f"for {i}, {v} in enumerate({a.text}):",
+            "zip": f"for {v}, {w} in zip({a.text}, {a.text}):",
+            "tuple": f"for {v} in (0.5, 2.0, -1.0):",
+        }[form]
         m.loops += 1
         old = dict(m.indices)
         if form in ("array", "enumerate", "zip"):
@@ -476,7 +507,7 @@ class Statements:
         a = m.pick([x for x in m.arrays("if", 1)])
         out, i, name = m.fresh("out"), m.fresh("i"), m.fresh("a")
         m.loops += 1
-        with self.body(carry=False) as inner:
+        with self.body(carry=False):
             m.bind(Name(i, "index", "i", Exact(0, 4), fixed=True))
             m.space[i] = 0
             m.indices[i] = a.dims[0]

@@ -12,7 +12,6 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-import llvmlite
 import numpy as np
 import scipy
 
@@ -23,7 +22,7 @@ from tapeless.demo import main as demo
 from tapeless.errors import TapelessError
 from tapeless.explain import explain
 from tapeless.runtime import cache, threads
-from tapeless.runtime.machine import host
+from tapeless.runtime.machine import LLVMLITE, host
 
 STAGES = ("source", "explain", "core", "optimised", "loops", "llvm")
 DEFAULT_SIZE = 8  # of dimensions that annotations leave open
@@ -152,11 +151,7 @@ def doctor() -> int:
     here = host()
     openmp = threads.openmp_library()
     info = cache.info()
-    versions = {
-        "numpy": np.__version__,
-        "scipy": scipy.__version__,
-        "llvmlite": llvmlite.__version__,
-    }
+    versions = {"numpy": np.__version__, "scipy": scipy.__version__, "llvmlite": LLVMLITE}
     serial = "1: no OpenMP runtime found (install libgomp, or name one in TAPELESS_OPENMP)"
     lines = {
         "python": f"{platform.python_version()} on {platform.platform()}",

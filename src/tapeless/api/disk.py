@@ -17,7 +17,6 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path as File
 from typing import Any
 
-import llvmlite
 import numpy as np
 import scipy
 
@@ -49,18 +48,11 @@ MAX_PLANS = 16  # alternatives kept for one function and one signature
 
 @functools.cache
 def versions() -> str:
-    """The compiler itself, by its files, and what it stands on."""
+    """The compiler itself, by its files, and what it stands on (llvmlite is in `Host.key`)."""
     files = sorted(File(PACKAGE).rglob("*.py"))
     stamps = [f"{p.name} {p.stat().st_mtime_ns} {p.stat().st_size}" for p in files]
     ours = hashlib.sha256("\n".join(stamps).encode()).hexdigest()
-    parts = (
-        ours,
-        platform.python_version(),
-        np.__version__,
-        scipy.__version__,
-        llvmlite.__version__,
-    )
-    return " ".join(parts)
+    return " ".join((ours, platform.python_version(), np.__version__, scipy.__version__))
 
 
 class Disk:

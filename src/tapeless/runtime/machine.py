@@ -19,6 +19,7 @@ from tapeless.runtime import cache, image
 
 LOG = logging.getLogger("tapeless")
 
+LLVMLITE = llvmlite.__version__
 llvm = Lazy("llvmlite.binding")
 _starting = threading.Lock()
 _names = itertools.count()
@@ -37,7 +38,7 @@ class Host:
     @property
     def key(self) -> str:
         """All that object code for this machine depends on."""
-        return f"{self.triple} {self.cpu} {self.features} {llvmlite.__version__}"
+        return f"{self.triple} {self.cpu} {self.features} {LLVMLITE}"
 
 
 class Loaded:
@@ -63,7 +64,7 @@ def host() -> Host:
 
     `TAPELESS_CPU_NAME` replaces the processor by another one of LLVM's names."""
     chosen = os.environ.get("TAPELESS_CPU_NAME", "")
-    key = cache.key_of("host", chosen, llvmlite.__version__, sys.platform, *_processor())
+    key = cache.key_of("host", chosen, LLVMLITE, sys.platform, *_processor())
     stored = cache.read(key)
     if stored is not None:
         return Host(**stored[0])

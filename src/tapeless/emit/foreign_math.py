@@ -3,30 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cache
 
 from tapeless.core.types import DType, i64, u32, u64
 from tapeless.emit.asm import Asm, literal, splat, type_of, wide
-from tapeless.emit.math import define
+from tapeless.emit.math import LONG, define
+from tapeless.emit.math.blocks import spread
+from tapeless.emit.math.ops import BLOCK
 
 Args = Sequence[str]
 
 
-@cache
-def _definitions(name: str, bits: int, width: int) -> dict[str, str]:
-    return dict(define(name, bits, width))
-
-
 def call(a: Asm, name: str, x: Args, t: DType, w: int) -> str:
-    """An elementary function on all lanes at once."""
-    type = type_of(t, w)
-    for symbol, text in _definitions(name, t.bits, w).items():
-        if text.lstrip().startswith("declare"):
-            a.module.declare(symbol, text)
-        else:
-            a.module.define(symbol, text)
-    operands = ", ".join(f"{type} {v}" for v in x)
-    return a.let(f"call {type} @tp.{name}.f{t.bits}x{w}({operands})")
+    """An elementary function on all lanes at once. Where the module holds a copy of a long
+    function for lanes, a single value goes through that one too."""
+    in_lanes = f"tp.{name}.f{t.bits}x{BLOCK}" in a.module.definitions
+    inner = BLOCK if w == 1 and name in LONG and in_lanes else w
+    for symbol, text in define(name, t.bits, inner).items():
+        a.module.define(symbol, text)
+    type = type_of(t, inner)
+
+    def one(*args: str) -> str:
+        operands = ", ".join(f"{type} {v}" for v in args)
+        return a.let(f"call {type} @tp.{name}.f{t.bits}x{inner}({operands})")
+
+    return spread(a.let, one, type_of(t, 1), x, w, inner)
 
 
 def _real(value: float, t: DType, w: int) -> str:

@@ -9,9 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from tapeless.emit.math.blocks import spread
 from tapeless.emit.math.values import FORMATS, Float, Int, Mask, Number
 
 ATTRIBUTES = "nounwind willreturn memory(none)"
+BLOCK = 8  # lanes of a function of which one copy serves all widths
+
+# Definitions of inner functions by symbol: equal symbols have equal texts.
+_FINISHED: dict[str, dict[str, str]] = {}
 
 
 class Ops:
@@ -189,24 +194,32 @@ class Ops:
         return Float(self, self.emit(f"call {self.float_type} {callee}({pointers}, {rest})"))
 
     def function(
-        self, name: str, body: Callable[..., Float], *args: Float, bits: int = 0, cold: bool = False
-    ) -> Float:
-        """body(o, *args) as a function of its own, which this one calls (on its own lanes)."""
-        inner = Ops(name, bits or self.bits, self.width, len(args))
-        if inner.symbol not in self.definitions:
+        self, name: str, body: Callable[..., Float], *args: Float, bits: int = 0, lanes: int = 0,
+        cold: bool = False,
+    ) -> Float:  # fmt: skip
+        """body(o, *args) as a function of its own, `lanes` wide (as this one, unless given)."""
+        inner = Ops(name, bits or self.bits, lanes or self.width, len(args))
+        if inner.symbol not in _FINISHED:
             attributes = "noinline cold " * cold + ATTRIBUTES
-            self.definitions.update(inner.finish(body(inner, *inner.args), attributes))
-        operands = ", ".join(f"{inner.float_type} {arg.ref}" for arg in args)
-        call = f"call {inner.float_type} @{inner.symbol}({operands})"
-        return Float(self, self._append(call) if cold else self.emit(call))
+            _FINISHED[inner.symbol] = inner.finish(body(inner, *inner.args), attributes)
+        self.definitions.update(_FINISHED[inner.symbol])
+        write = self._append if cold else self.emit
 
-    def widened(self, name: str, body: Callable[..., Float], *args: Float) -> Float:
+        def call(*refs: str) -> str:
+            operands = ", ".join(f"{inner.float_type} {ref}" for ref in refs)
+            return write(f"call {inner.float_type} @{inner.symbol}({operands})")
+
+        refs = [arg.ref for arg in args]
+        scalar = inner.format.llvm
+        return Float(self, spread(write, call, scalar, refs, self.width, inner.width))
+
+    def widened(self, name: str, body: Callable[..., Float], *args: Float, lanes: int = 0) -> Float:
         """body(o, *args) by way of 64-bit floats."""
         double = self.type("double")
         wide = [
             Float(self, self.emit(f"fpext {self.float_type} {x.ref} to {double}")) for x in args
         ]
-        value = self.function(name, body, *wide, bits=64)
+        value = self.function(name, body, *wide, bits=64, lanes=lanes)
         return Float(self, self.emit(f"fptrunc {double} {value.ref} to {self.float_type}"))
 
     def any(self, mask: Mask) -> str:
@@ -219,11 +232,13 @@ class Ops:
     def rarely(self, mask: Mask, slow: Callable[..., Float], fast: Float, *args: Float) -> Float:
         """`fast`, but slow(o, *args) in the lanes of the mask.
 
-        The slow function stands out of line and is called only when some lane needs it."""
+        The slow function stands out of line, BLOCK lanes wide so that all widths share one copy,
+        and is called only when some lane needs it."""
         rare, join, before = self._label("rare"), self._label("join"), self.block
         self.lines.append(f"  br i1 {self.any(mask)}, label %{rare}, label %{join}")
         self._start(rare)
-        value = self.function(f"{self.name}.{slow.__name__.strip('_')}", slow, *args, cold=True)
+        name = f"{self.name}.{slow.__name__.strip('_')}"
+        value = self.function(name, slow, *args, lanes=BLOCK, cold=True)
         kinds = f"{self.mask_type} {mask.ref}, {self.float_type} {value.ref}"
         merged = self._append(f"select {kinds}, {self.float_type} {fast.ref}")
         self.lines.append(f"  br label %{join}")

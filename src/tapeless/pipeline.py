@@ -16,7 +16,7 @@ from tapeless.ir.syntax import Fun
 from tapeless.ir.verify import verify as check
 from tapeless.loop.syntax import Proc
 from tapeless.lower.kernel import lower
-from tapeless.raising import carry, gather, loops, nests, promote, whiles
+from tapeless.raising import carry, gather, loops, nests, private, promote, whiles
 from tapeless.runtime import machine
 from tapeless.runtime.abi import ArraySlot, KernelType, ScalarSlot, Site, Slot
 from tapeless.simplify import dead, forward, hoist, stores
@@ -26,8 +26,8 @@ Pass: TypeAlias = Callable[[Fun], Fun]
 TIDY: tuple[Pass, ...] = (forward.run, dead.run)
 # Each of these gives back the same program if it finds nothing to do.
 SHAPE: tuple[Pass, ...] = (
-    stores.run, whiles.run, promote.run, loops.run, carry.run, nests.run, gather.run, vertical.run,
-    horizontal.run, hoist.run,
+    stores.run, whiles.run, private.run, promote.run, loops.run, carry.run, nests.run, gather.run,
+    vertical.run, horizontal.run, hoist.run,
 )  # fmt: skip
 FINISH: tuple[Pass, ...] = ()
 PASSES: tuple[Pass, ...] = (*TIDY, *SHAPE, *FINISH)

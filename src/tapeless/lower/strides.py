@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tapeless.core.names import Atom, Const, Var
-from tapeless.ir.syntax import Body, Exp, Prim
+from tapeless.ir.syntax import Body, Exp, For, Loop, Prim
 from tapeless.ir.walk import binders_of, statements
 
 FAR = 1 << 20  # a step to another row
@@ -15,9 +15,12 @@ class Definitions:
     def __init__(self, body: Body) -> None:
         self.defs: dict[Var, Exp] = {}
         self.binders: dict[Var, Exp] = {}
+        self.outs: dict[Body, tuple[Var, ...]] = {}  # of loops, by their bodies
         for stm in statements(body):
             for out in stm.outs:
                 self.defs[out] = stm.exp
+            if isinstance(stm.exp, Loop):
+                self.outs[stm.exp.body] = stm.outs
             for var in binders_of(stm.exp):
                 self.binders[var] = stm.exp
 
@@ -46,7 +49,11 @@ class Motion:
             return 0
         exp = self.known.defs.get(var)
         if exp is None:
-            return 0 if var in self.fixed else None
+            if var in self.fixed:
+                return 0
+            exp = self.known.binders.get(var)
+        if isinstance(exp, Loop):
+            return self._state(exp).get(var)
         if not isinstance(exp, Prim):
             return None
         steps = [self.of(a) for a in exp.args]
@@ -55,6 +62,27 @@ class Motion:
         if any(s is None for s in steps):
             return None
         return self._linear(exp, [s for s in steps if s is not None])
+
+    def _state(self, loop: Loop) -> dict[Var, int]:
+        """The state of a loop, and what it ends with, that stays because all lanes start with it,
+        count alike, and make the next one alike."""
+        if not isinstance(loop.form, For) or not self.stays(loop.form.size):
+            return {}
+        staying = [k for k, p in enumerate(loop.params) if not p.is_array]
+        outs = self.known.outs[loop.body]
+        before = dict(self.memo)
+        while True:
+            self.memo = {**before, loop.form.var: 0, **{loop.params[k]: 0 for k in staying}}
+            kept = [
+                k for k in staying
+                if self.stays(loop.inits[k]) and self.stays(loop.body.results[k])
+            ]  # fmt: skip
+            if kept == staying:
+                break
+            staying = kept
+        found = {v: 0 for k in staying for v in (loop.params[k], outs[k])}
+        self.memo = {**before, **found}
+        return found
 
     def _linear(self, exp: Prim, steps: list[int]) -> int | None:
         match exp.op, exp.args, steps:

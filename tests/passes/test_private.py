@@ -1,0 +1,130 @@
+"""Scratch arrays: which loops they keep from being parallel, and which they must."""
+
+from __future__ import annotations
+
+import numpy as np
+
+import tapeless as tp
+from tapeless.ir.syntax import Alloc, Each, Loop
+from tests.passes.support import exps, optimised
+
+FILL = """
+    z1: f64[m] = each (r < m) with (p: f64[m] = z) {
+      u: f64 = x[i, r]
+      v: f64 = u * 2.0
+      put p[r] <- v
+      return
+    }"""
+
+REST = """
+    z2: f64[m] = loop (w: f64[m] = z1) for k < m {
+      a: f64 = w[k]
+      b: f64 = w[0]
+      c: f64 = a + b
+      w1: f64[m] = w with [k] = c
+      return w1
+    }
+    t: f64 = each (r1 < m) with (q: f64 += 0.0) {
+      e: f64 = z2[r1]
+      put q <- e
+      return
+    }
+    s1: f64 = s + t
+    return s1, z2"""
+
+
+def program(body: str, results: str, types: str = "f64[m]") -> str:
+    return f"""
+fun f(n: i64, m: i64, x: f64[n, m]) {{
+  z0: {types} = zeros {types}
+  s2: f64, z3: {types} = loop (s: f64 = 0.0, z: {types} = z0) for i < n {{{body}
+  }}
+  return {results}
+}}"""
+
+
+def outermost(text: str) -> set[type]:
+    """What the nests and loops at the top of the optimised program are."""
+    return {type(s.exp) for s in optimised(text).body.stms} & {Each, Loop}
+
+
+def test_scratch_that_every_pass_fills_is_its_own():
+    assert outermost(program(FILL + REST, "s2")) == {Each}
+
+
+def test_scratch_that_is_wanted_afterwards_is_passed_on():
+    assert Loop in outermost(program(FILL + REST, "s2, z3"))
+
+
+def test_scratch_read_before_it_is_filled_is_passed_on():
+    fill = FILL.replace("u: f64 = x[i, r]", "u: f64 = z[r]")
+    assert Loop in outermost(program(fill + REST, "s2"))
+
+
+def test_scratch_filled_in_part_is_passed_on():
+    fill = "\n    h: i64 = m // 2" + FILL.replace("(r < m)", "(r < h)")
+    assert Loop in outermost(program(fill + REST, "s2"))
+
+
+def test_scratch_filled_on_one_side_of_a_branch_is_passed_on():
+    put = """h: bool = u < 0.5
+      if h {
+        put p[r] <- v
+        return
+      } else {
+        return
+      }"""
+    assert Loop in outermost(program(FILL.replace("put p[r] <- v", put) + REST, "s2"))
+
+
+def test_buffers_that_take_turns_are_not_multiplied():
+    def relax(x, steps):
+        old = x.copy()
+        new = np.empty_like(old)
+        for _ in range(steps):
+            for i in range(old.size):
+                new[i] = 0.5 * (old[i] + old[old.size - 1 - i])
+            old, new = new, old
+        return old
+
+    x = np.random.default_rng(0).random(40)
+    np.testing.assert_allclose(tp.jit(relax)(x, 5), relax(x, 5), rtol=1e-14)
+
+
+def mixture(x, l):
+    """Scratch in two nested loops, an index that counts along a triangle."""
+    n, d = x.shape
+    z = np.empty(d)
+    beta = np.empty(l.shape[0])
+    total = 0.0
+    for i in range(n):
+        for c in range(l.shape[0]):
+            for r in range(d):
+                z[r] = x[i, r]
+            at = 0
+            for col in range(d):
+                for row in range(col + 1, d):
+                    z[row] += l[c, at] * x[i, col]
+                    at += 1
+            square = 0.0
+            for r in range(d):
+                square += z[r] * z[r]
+            beta[c] = square
+        total += np.max(beta)
+    return total
+
+
+def test_scratch_of_nested_loops_runs_in_lanes():
+    rng = np.random.default_rng(0)
+    for n, d, k in ((1, 1, 1), (5, 3, 2), (40, 7, 5), (130, 4, 3)):
+        x, l = rng.standard_normal((n, d)), rng.standard_normal((k, d * (d - 1) // 2))
+        np.testing.assert_allclose(tp.jit(mixture)(x, l), mixture(x, l), rtol=1e-12)
+    loops = [
+        line for line in tp.explain(mixture, x, l).stages["loops"].splitlines() if "for" in line
+    ]
+    assert "simd i" in loops[1], loops[:2]
+
+
+def test_what_is_made_in_each_pass_is_one_allocation():
+    fun = optimised(program(FILL + REST, "s2"))
+    assert not any(isinstance(e, Alloc) for e in exps(fun))

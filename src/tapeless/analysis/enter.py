@@ -131,8 +131,7 @@ def prove_modes(
     """The strongest modes that can be proved; a negative constant in a known size is resolved."""
     indices, out = list(at), ""
     for k, (i, size, mode) in enumerate(zip(at, shape, modes, strict=True)):
-        resolvable = mode == WRAP and isinstance(i, Const) and isinstance(size, int)
-        if resolvable and i.value < 0 <= i.value + size:
+        if mode == WRAP and isinstance(i, Const) and isinstance(size, int) and -size <= i.value < 0:
             indices[k] = i = Const(i.value + size, i.dtype)
         if mode != PROVED and facts.nonnegative(i):
             mode = PROVED if facts.below(i, size) else CHECK if mode == WRAP else mode

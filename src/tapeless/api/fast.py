@@ -229,8 +229,8 @@ class _Planner:
                         yield fc.SizesAgree(*first, place, axis)
 
     def aliases(self) -> Iterator[fc.Guard]:
-        arrays = [k for k, a in enumerate(self.args) if isinstance(a, fc.ArrayIn)]
-        written = [k for k in arrays if self.args[k].written]  # type: ignore[union-attr]  # arrays
+        arrays = {k: a for k, a in enumerate(self.args) if isinstance(a, fc.ArrayIn)}
+        written = [k for k, a in arrays.items() if a.written]
         for k in written:
             for other in arrays:
                 if other != k and not (other in written and other < k):

@@ -87,7 +87,7 @@ def _compiled(g: Any) -> tuple[Jitted, tuple[Any, ...]]:
         return _compiled(g.__func__)[0], (g.__self__,)
     compiled = jit(g)
     if isinstance(compiled, types.MethodType):
-        return compiled.__func__, (compiled.__self__,)  # type: ignore[return-value]
+        return compiled.__func__, (compiled.__self__,)  # type: ignore[return-value]  # of a Jitted
     if not isinstance(compiled, Jitted):
         return jit(function_of(g)), ()
     return compiled, ()

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -194,14 +195,20 @@ _MATH: dict[str, Callable[..., Any]] = {
 }  # fmt: skip
 
 MATH_FLOPS = 8
+
+
+def _always(to: DType, _: DType) -> DType:
+    return to
+
+
 _TABLE += [Op(name, 1, FLOATS, same, f, MATH_FLOPS) for name, f in _MATH.items()]
 _TABLE += [
     Op("atan2", 2, FLOATS, same, np.arctan2, MATH_FLOPS),
     Op("hypot", 2, FLOATS, same, np.hypot, MATH_FLOPS),
 ]
 _TABLE += [
-    Op(t.name, 1, ANY, lambda a, t=t: t, lambda a, t=t: saturating_cast(a, t))  # type: ignore[misc]  # default argument binds t
-    for t in DTYPES.values()
+    Op(to.name, 1, ANY, partial(_always, to), partial(saturating_cast, to=to))
+    for to in DTYPES.values()
 ]
 
 OPS: dict[str, Op] = {op.name: op for op in _TABLE}

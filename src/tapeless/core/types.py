@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -38,7 +38,7 @@ class DType:
         return self.kind == "b"
 
     @property
-    def numpy(self) -> np.dtype[np.generic]:
+    def numpy(self) -> np.dtype[Any]:
         return np.dtype("bool" if self.kind == "b" else f"{self.kind}{self.bits // 8}")
 
     @property

@@ -136,11 +136,11 @@ def _callable(op: Any, form: str) -> None:
         raise TypeError(f"{form}: the operator must be a function of two values, not {_name(op)}")
 
 
-def _column(xs: Any, form: str) -> Sequence[Any]:
+def _column(xs: Any, form: str) -> Any:
     """Something of one or more axes: an array, or a list as it is."""
     if isinstance(xs, list | range):
         return xs
-    column: Sequence[Any] = np.asarray(xs)  # type: ignore[assignment]  # arrays are sequences
+    column: Any = np.asarray(xs)
     if not np.ndim(column):
         raise TypeError(f"{form} takes arrays, not {_name(xs)}")
     return column
@@ -165,7 +165,8 @@ def _elements(op: Any, xs: Any, neutral: Any, form: str) -> Iterable[Any]:
         return zip(*columns, strict=True)
     if isinstance(xs, Iterable) and not hasattr(xs, "__array_interface__"):
         return xs
-    return _column(xs, form)
+    column: Iterable[Any] = _column(xs, form)
+    return column
 
 
 def _joined(op: Callable[..., Any], a: Any, b: Any, neutral: Any, form: str) -> Any:

@@ -25,7 +25,7 @@ def bits(seed: int, *counters: int) -> np.uint64:
     (np.True_, np.False_)
     """
     a, b, _, _ = words(seed, counters, BITS)
-    return a | b << 32
+    return np.uint64(a | b << 32)
 
 
 def uniform(seed: int, *counters: int) -> float:

@@ -33,7 +33,8 @@ def as_array(value: Any) -> np.ndarray[Any, Any]:
     """The same memory as an ndarray."""
     cls = type(value)
     if cls is np.ndarray:
-        return value  # type: ignore[no-any-return]
+        array: np.ndarray[Any, Any] = value
+        return array
     if isinstance(value, np.matrix):
         raise ArgumentError(
             "np.matrix has another meaning of * and of indexing\n  Remedy: pass np.asarray(m)"

@@ -213,7 +213,7 @@ def _class_constant(t: Tracer, cls: type, name: str, raw: Any) -> Value:
         if isinstance(python, types.FunctionType):
             return Known(python)
         raise UnsupportedError(f"the attribute '{name}' of {cls.__name__} is not supported", t.loc)
-    return t.outside.attribute(t, Known(cls), name)  # type: ignore[no-any-return]
+    return t.outside.attribute(t, Known(cls), name)
 
 
 def dunder(t: Tracer, op: str, *args: Value) -> Value | None:

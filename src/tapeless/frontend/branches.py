@@ -189,7 +189,7 @@ class _Join:
             if isinstance(obj, ArrayObj):
                 self.array(obj, contents)
             elif isinstance(obj, ListObj):
-                self.list(obj, contents)
+                self.list_(obj, contents)
             else:
                 self.fields(obj, contents)
 
@@ -203,7 +203,7 @@ class _Join:
         form = ArrayForm(obj.dtype, obj.is_complex, obj.shape, name=contents[0].hint)
         self.slots.append(Slot(form, (Content(contents[0]), Content(contents[1])), store, obj.name))
 
-    def list(self, obj: ListObj, contents: list[Any]) -> None:
+    def list_(self, obj: ListObj, contents: list[Any]) -> None:
         heap = self.t.state.heap
         holders = []
         for content in contents:

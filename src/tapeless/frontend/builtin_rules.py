@@ -129,15 +129,16 @@ def _map(t: Tracer, f: Value, *xs: Value) -> Value:
     items = zipped(t, list(xs))
     if isinstance(items, list):
         return Tup(tuple(t.call(f, *iterate(t, i)) for i in items))  # type: ignore[misc]  # tuples
-    return Many(items.size, lambda i: t.call(f, *items.item(i).items))  # type: ignore[union-attr]
+    return Many(items.size, lambda i: t.call(f, *items.item(i).items))  # type: ignore[union-attr]  # tuples
 
 
 def _filter(t: Tracer, f: Value, xs: Value) -> Value:
     items = iterate(t, xs)
     if isinstance(items, list):
         tests = [truth_of(t, t.call(f, x) if not _is_none(f) else x) for x in items]
-        if all(isinstance(test, Known) for test in tests):
-            return Tup(tuple(x for x, test in zip(items, tests, strict=True) if test.value))  # type: ignore[union-attr]
+        known_tests = [test for test in tests if isinstance(test, Known)]
+        if len(known_tests) == len(items):
+            return Tup(tuple(x for x, test in zip(items, known_tests, strict=True) if test.value))
     raise UnsupportedError("'filter' is decided at run time here", t.loc, "use a mask: x[x > 0]")
 
 
@@ -184,8 +185,8 @@ def _dict(t: Tracer, args: Args, kwargs: Kwargs) -> Value:
     if args and isinstance(args[0], Ref) and isinstance(args[0].obj, DictObj):
         fields.update(t.state.heap[args[0].obj])
     elif args:
-        for pair in iterate(t, args[0]):  # type: ignore[union-attr]
-            key, value = iterate(t, pair)  # type: ignore[misc]
+        for pair in iterate(t, args[0]):  # type: ignore[union-attr]  # a list of pairs
+            key, value = iterate(t, pair)  # type: ignore[misc]  # a pair
             fields[known(t, key, "a key")] = value
     obj = DictObj()
     t.state.heap[obj] = fields | kwargs
@@ -427,9 +428,10 @@ def dtype_argument(t: Tracer, value: Value) -> np.dtype[Any] | None:
     if found is None:
         return None
     try:
-        return np.dtype(found)
+        dtype: np.dtype[Any] = np.dtype(found)
     except TypeError:
         raise CompileError(f"{found!r} is not an element type", t.loc) from None
+    return dtype
 
 
 def _dtype(t: Tracer, value: Value) -> Value:
@@ -529,7 +531,8 @@ def _namesake(f: Callable[..., Any], ufunc: np.ufunc, cls: type) -> Rule:
                                    f"use np.{ufunc.__name__} for arrays")  # fmt: skip
         wide = np.dtype(np.float64 if cls is float else np.complex128)
         out = apply_ufunc(t, ufunc, [convert(t, a, wide) for a in numbers])
-        return Num(out.atom, True) if isinstance(out, Num) else Cx(out.re, out.im, True)  # type: ignore[union-attr]
+        assert isinstance(out, Num | Cx)
+        return Num(out.atom, True) if isinstance(out, Num) else Cx(out.re, out.im, True)
 
     return _no_keywords(rule)
 

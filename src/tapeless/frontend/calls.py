@@ -227,7 +227,7 @@ def _call_python(
     def default(value: Any, step: str, key: Any) -> Value:
         if path is None or frame.is_library:
             return Known(value)
-        return t.outside.value(t, value, path.attr(step).item(key))  # type: ignore[no-any-return]
+        return t.outside.value(t, value, path.attr(step).item(key))
 
     defaults = tuple(default(d, "__defaults__", k) for k, d in enumerate(f.__defaults__ or ()))
     known = f.__kwdefaults__ or {}
@@ -244,7 +244,7 @@ def _call_partial(
     def part(value: Any, step: str, key: Any) -> Value:
         if path is None:
             return Known(value)
-        return t.outside.value(t, value, path.attr(step).item(key))  # type: ignore[no-any-return]
+        return t.outside.value(t, value, path.attr(step).item(key))
 
     inner = Known(v.func, None if path is None else path.attr("func"))
     first = [part(a, "args", k) for k, a in enumerate(v.args)]
@@ -429,7 +429,7 @@ PURE_OWNERS = (str, bytes, int, float, complex, bool, tuple, frozenset, range, n
 def _is_pure(v: Any) -> bool:
     """Methods of immutable values, and a fixed list of functions without effects."""
     owner = getattr(v, "__self__", None)
-    if isinstance(owner, PURE_OWNERS) and not isinstance(owner, types.ModuleType):
+    if isinstance(owner, PURE_OWNERS):
         return True
     return getattr(v, "__module__", None) in ("math", "operator", "_operator")
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import builtins
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from tapeless.core.names import Atom
@@ -135,7 +136,7 @@ def _boolean(t: Tracer, node: ast.BoolOp) -> Value:
     is_and = isinstance(node.op, ast.And)
     value = evaluate(t, node.values[0])
     for later in node.values[1:]:
-        value = short_circuit(t, is_and, value, lambda later=later: evaluate(t, later))  # type: ignore[misc]
+        value = short_circuit(t, is_and, value, partial(evaluate, t, later))
     return value
 
 
@@ -261,7 +262,8 @@ def formatted(t: Tracer, node: ast.expr) -> tuple[str, tuple[Atom, ...]]:
         if isinstance(value, Known):
             return str(value.value).replace("{", "{{").replace("}", "}}"), ()
         return "{0}", _message_atoms(t, value)
-    text, args = "", []
+    text = ""
+    args: list[Atom] = []
     for part in node.values:
         if isinstance(part, ast.Constant):
             text += str(part.value).replace("{", "{{").replace("}", "}}")

@@ -126,7 +126,7 @@ def true_cells(t: Tracer, mask: Arr) -> list[Value]:
         t.b.let(If(cond, then, Body((), (count, *params))), "count", *("cells" for _ in cells))
         results = t.b.scopes[-1][-1].outs
         body = t.b.body(results)
-    inits = (ZERO, *(read_object(t, c.obj) for c in cells))
+    inits: tuple[Atom, ...] = (ZERO, *(read_object(t, c.obj) for c in cells))
     outs = t.b.let(Loop(For(counter, size), (count, *params), inits, body), "count",
                    *("cells" for _ in cells))  # fmt: skip
     return [new_array(t, out) for out in outs[1:]]

@@ -52,13 +52,13 @@ def _columns(
     arrays = [
         as_array(t, v) if isinstance(p, list) else p for v, p in zip(values, parts, strict=True)
     ]
-    sizes = [a.shape[0] if isinstance(a, Arr) else a.size for a in arrays]  # type: ignore[union-attr]
+    sizes = [a.shape[0] if isinstance(a, Arr) else a.size for a in arrays]
     size = sizes[0]
     for other in sizes[1:]:
         size = meet(t, size, other, f"{form}: the lengths of the arrays")
 
     def items(i: Atom) -> list[Value]:
-        return [row(t, a, i) if isinstance(a, Arr) else a.item(i) for a in arrays]  # type: ignore[union-attr]
+        return [row(t, a, i) if isinstance(a, Arr) else a.item(i) for a in arrays]
 
     return size, items
 
@@ -156,13 +156,19 @@ def _value_at(t: Tracer, vals: Value, size: Atom, form: str) -> Callable[[Atom, 
     return lambda k, rest: element(t, arr, (k, *rest))
 
 
+def _lead(idx: Value) -> int:
+    """How many axes an index covers."""
+    parts = spelled(idx)
+    return len(parts.items) if isinstance(parts, Tup) else 1
+
+
 def _scatter(t: Tracer, dest: Value, idx: Value, vals: Value) -> Value:
     """Cells are written one after the other: the last of equal indices wins."""
     out = copy(t, as_array(t, dest))
     size, where = _places(t, out, idx, "scatter")
     value = _value_at(t, vals, size, "scatter")
     before = read_object(t, out.obj)
-    lead = 1 if not isinstance(spelled(idx), Tup) else len(spelled(idx).items)  # type: ignore[union-attr]
+    lead = _lead(idx)
     rest = out.shape[lead:]
     box = (size, *rest)
     vars = [t.index_var(h) for h in "kijlmn"[: len(box)]]
@@ -206,7 +212,7 @@ def _reduce_by_index(
         raise CompileError("reduce_by_index: dest and vals are tuples of different lengths", t.loc)
     size, where = _places(t, dests[0], idx, "reduce_by_index")
     columns = [_value_at(t, v, size, "reduce_by_index") for v in values]
-    lead = len(spelled(idx).items) if isinstance(spelled(idx), Tup) else 1  # type: ignore[union-attr]
+    lead = _lead(idx)
     rest = dests[0].shape[lead:]
     sign = KNOWN_OPERATORS.get(op.value) if isinstance(op, Known) and not is_tree else None
     before = [read_object(t, d.obj) for d in dests]

@@ -80,9 +80,9 @@ def subscript(t: Tracer, value: Value, index: Value) -> Value:
             except (IndexError, KeyError, TypeError) as error:
                 raise CompileError(f"{type(error).__name__}: {error}", t.loc) from None
         case _ if hasattr(value, "size"):
-            items = iterate(t, value)
-            assert isinstance(items, Many)
-            return items.item(_checked(t, index_atom(t, index), items.size, "range index"))
+            many = iterate(t, value)
+            assert isinstance(many, Many)
+            return many.item(_checked(t, index_atom(t, index), many.size, "range index"))
     if isinstance(value, Num | Cx) and isinstance(index, Tup) and not index.items:
         return value  # np.where(…)[()] of numbers is a number
     raise CompileError(f"{t.describe(value)} cannot be indexed", t.loc)
@@ -113,9 +113,10 @@ def _pick(t: Tracer, items: tuple[Value, ...], index: Value, make: Any) -> Value
         out: Value = make(items[key])
         return out
     try:
-        return items[key]
+        item: Value = items[key]
     except (IndexError, TypeError) as error:
         raise CompileError(f"{type(error).__name__}: {error}", t.loc) from None
+    return item
 
 
 def _select_item(t: Tracer, items: tuple[Value, ...], index: Num) -> Value:
@@ -140,7 +141,7 @@ def _checked(t: Tracer, i: Atom, size: Atom, what: str) -> Atom:
 
 def index_items(t: Tracer, index: Value, rank: int) -> list[Value]:
     """The parts of an index with `...` spelled out and missing axes added."""
-    parts = list(index.items) if isinstance(index, Tup) else [index]
+    parts: list[Value] = list(index.items) if isinstance(index, Tup) else [index]
     if isinstance(index, Known) and isinstance(index.value, tuple):
         parts = [Known(v) for v in index.value]
     parts = [scalar_value(t, p) for p in parts]
@@ -164,7 +165,7 @@ def _is_listlike(p: Value) -> bool:
 def _axes_used(p: Value) -> int:
     if isinstance(p, Known) and (p.value is None or p.value is Ellipsis):
         return 0
-    return p.rank if is_mask(p) else 1  # type: ignore[union-attr]  # a mask is an array
+    return p.rank if isinstance(p, Arr) and is_mask(p) else 1
 
 
 def is_advanced(p: Value) -> bool:

@@ -76,7 +76,7 @@ def dtype_of(t: Tracer, x: Value) -> np.dtype[Any]:
     if isinstance(x, Arr):
         return places.numpy_dtype(x)
     key = type_key(x)
-    return np.dtype({int: "i8", float: "f8", complex: "c16"}[key]) if isinstance(key, type) else key  # type: ignore[no-any-return]
+    return np.dtype({int: "i8", float: "f8", complex: "c16"}[key]) if isinstance(key, type) else key
 
 
 def _result_type(t: Tracer, *xs: Value) -> Value:

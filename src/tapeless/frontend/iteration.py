@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, ItemsView, KeysView, ValuesView
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from tapeless.core.names import Atom, Const
@@ -70,9 +70,7 @@ def _iterate_known(t: Tracer, v: Any) -> Items:
     if isinstance(v, range):
         return Many(Const(len(v), i64), lambda i: range_item(
             t, Rng(Known(v.start), Known(v.step), Const(len(v), i64)), i))  # fmt: skip
-    if hasattr(v, "__iter__") and isinstance(
-        v, type({}.items()) | type({}.keys()) | type({}.values())
-    ):
+    if isinstance(v, KeysView | ItemsView | ValuesView):
         return [Known(x) for x in v]
     raise CompileError(f"cannot iterate over {t.describe(Known(v))}", t.loc)
 
@@ -97,14 +95,10 @@ def range_item(t: Tracer, r: Rng, i: Atom) -> Value:
 
 def make_range(t: Tracer, args: list[Value]) -> Value:
     """range(stop), range(start, stop), range(start, stop, step)."""
-    if all(isinstance(a, Known) for a in args):
-        return Known(range(*(int(index_atom(t, a).value) for a in args)))  # type: ignore[union-attr]
-    start, stop, step = Known(0), args[0], Known(1)
-    if len(args) >= 2:
-        start, stop = args[0], args[1]  # type: ignore[assignment]
-    if len(args) == 3:
-        step = args[2]  # type: ignore[assignment]
-    a, z, s = (index_atom(t, v, "a bound of range") for v in (start, stop, step))
+    bounds = [index_atom(t, v, "a bound of range") for v in args]
+    if all(isinstance(v, Known) for v in args):
+        return Known(range(*(int(a.value) for a in bounds if isinstance(a, Const))))
+    a, z, s = (ZERO, *bounds, ONE) if len(bounds) == 1 else (*bounds, ONE)[:3]
     return Rng(weak_int(a), weak_int(s), range_size(t, a, z, s))
 
 
@@ -158,9 +152,9 @@ def seq_rebuild(t: Tracer, form: Any, parts: list[Value]) -> Value:
         case ArrayForm():
             return parts.pop(0)
         case SeqForm(element, leaves):
-            own = tuple(parts.pop(0) for _ in leaves)
+            own = tuple(p for _ in leaves if isinstance(p := parts.pop(0), Arr))
             obj = ListObj()
-            t.state.heap[obj] = Seq(own[0].shape[0], element, own)  # type: ignore[union-attr,arg-type]  # arrays
+            t.state.heap[obj] = Seq(own[0].shape[0], element, own)
             return Ref(obj)
     raise CompileError("the elements of this list cannot be looped over", t.loc)
 
@@ -169,7 +163,7 @@ def zipped(t: Tracer, values: list[Value]) -> Items:
     """zip: as long as the shortest."""
     parts = [iterate(t, v) for v in values]
     if all(isinstance(p, list) for p in parts):
-        return [Tup(tuple(items)) for items in zip(*parts, strict=False)]  # type: ignore[arg-type]
+        return [Tup(tuple(items)) for items in zip(*parts, strict=False)]
     sizes = [Const(len(p), i64) if isinstance(p, list) else p.size for p in parts]
     size = sizes[0]
     for other in sizes[1:]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tapeless.core.names import Const
+from tapeless.core.names import Atom, Const
 from tapeless.errors import CompileError, UnsupportedError
 from tapeless.frontend.arrays import assign, cast, copy, rank0
 from tapeless.frontend.builtin_rules import dtype_argument, known, to_list
@@ -122,10 +122,10 @@ def reshape_to(t: Tracer, x: Arr, sizes: Sequence[Value]) -> Arr:
     if len(missing) > 1:
         raise CompileError("only one size of a shape can be -1", t.loc)
     if missing:
-        rest = ONE
+        rest: Atom = ONE
         for k, a in enumerate(atoms):
             if k not in missing:
-                rest = t.b.prim("mul", rest, a)  # type: ignore[assignment]
+                rest = t.b.prim("mul", rest, a)
         total = count(t, x.shape)
         size = _quotient(t, total, rest)
         atoms[missing[0]] = size

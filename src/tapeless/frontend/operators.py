@@ -121,12 +121,12 @@ def _number_op(t: Tracer, op: str, ufunc: np.ufunc, a: Value, b: Value) -> Value
 
 def power(t: Tracer, a: Value, b: Value) -> Value:
     """x ** y; small whole powers known at compile time become products."""
-    k = b.value if isinstance(b, Known) and type(b.value) in (int, float) else None
+    k = b.value if isinstance(b, Known) and type(b.value) in (int, float) else 0
     whole = isinstance(k, int)
     if k in (1, 2) and (whole or not isinstance(a, Num) or a.dtype.is_float):
         return _product(t, a, int(k))
     if whole and isinstance(a, Cx) and 3 <= k <= 8:
-        return _product(t, a, k)
+        return _product(t, a, int(k))
     return apply_ufunc(t, np.power, (a, b))
 
 
@@ -321,8 +321,12 @@ def _contains(t: Tracer, a: Value, b: Value) -> Value:
     found: Value = Known(False)
     for item in items:
         equal = compare(t, "Eq", item, a)
-        found = short_circuit(t, False, found, lambda equal=equal: equal)  # type: ignore[misc]
+        found = short_circuit(t, False, found, _given(equal))
     return found
+
+
+def _given(value: Value) -> Callable[[], Value]:
+    return lambda: value
 
 
 def _same_tuples(t: Tracer, a: Sequence[Value], b: Sequence[Value]) -> Value:
@@ -330,5 +334,5 @@ def _same_tuples(t: Tracer, a: Sequence[Value], b: Sequence[Value]) -> Value:
     if len(a) == len(b):
         for x, y in zip(a, b, strict=True):
             part = compare(t, "Eq", x, y)
-            out = short_circuit(t, True, out, lambda part=part: part)  # type: ignore[misc]
+            out = short_circuit(t, True, out, _given(part))
     return out

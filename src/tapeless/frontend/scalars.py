@@ -80,7 +80,7 @@ def resolve(ufunc: np.ufunc, types: tuple[Any, ...]) -> tuple[np.dtype[Any], ...
     """Types that the operands are converted to, then the types of the results."""
     if all(isinstance(k, type) for k in types):
         types = tuple(_DEFAULT[k] for k in types)
-    return ufunc.resolve_dtypes((*types, *(None,) * ufunc.nout))  # type: ignore[return-value]
+    return ufunc.resolve_dtypes((*types, *(None,) * ufunc.nout))
 
 
 def resolve_type(t: Tracer, values: Sequence[Value]) -> np.dtype[Any]:
@@ -399,10 +399,12 @@ def _python_int(key: Any) -> Any:
 def _apply_complex(t: Tracer, name: str, args: list[Scalar], weak: bool) -> Value:
     rule = COMPLEX.get(name)
     if rule is not None:
-        result = rule(t, *args)
-        return Cx(result.re, result.im, weak) if isinstance(result, Cx) else Num(result.atom, weak)
-    result = t.library(("complex", name), *args)
-    return Cx(result.re, result.im, weak) if isinstance(result, Cx) else result
+        result: Value = rule(t, *args)
+    else:
+        result = t.library(("complex", name), *args)
+    if isinstance(result, Cx):
+        return Cx(result.re, result.im, weak)
+    return Num(result.atom, weak) if rule is not None and isinstance(result, Num) else result
 
 
 def describe_type(value: Value) -> str:

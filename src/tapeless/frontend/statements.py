@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import importlib
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -46,7 +47,7 @@ def block(t: Tracer, stmts: Sequence[ast.stmt]) -> None:
             if flow.value != NORMAL:
                 return
         elif rest:
-            continue_if_normal(t, lambda rest=rest: block(t, rest))  # type: ignore[misc]
+            continue_if_normal(t, partial(block, t, rest))
             return
         else:
             return
@@ -148,8 +149,7 @@ def _aug_assign(t: Tracer, stmt: ast.AugAssign) -> None:
             place, at = evaluate(t, base), evaluate(t, index)
             update(t, place, at, op, value)
         case ast.Attribute(value=owner, attr=attr) as target:
-            load = ast.copy_location(ast.Attribute(owner, attr, ast.Load()), target)
-            now = evaluate(t, load)
+            now = evaluate(t, ast.copy_location(ast.Attribute(owner, attr, ast.Load()), target))
             after = augment(t, op, now, value)
             if after is not now:
                 set_attribute(t, evaluate(t, owner), attr, after)

@@ -7,7 +7,7 @@ import types
 from collections.abc import Callable, Container, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tapeless.core.names import Atom, Const, Loc, Var
 from tapeless.core.types import INDEX, Type
@@ -38,6 +38,9 @@ from tapeless.frontend.values import (
 )  # fmt: skip
 from tapeless.ir.syntax import Body, If
 
+if TYPE_CHECKING:
+    from tapeless.frontend.outside import Outside
+
 
 @dataclass(frozen=True, slots=True)
 class Rules:
@@ -66,9 +69,9 @@ class Tracer:
 
     MAX_DEPTH = 100
 
-    def __init__(self, rules: Rules, outside: Any, *, overflow: bool = False) -> None:
+    def __init__(self, rules: Rules, outside: Outside, *, overflow: bool = False) -> None:
         self.rules = rules
-        self.outside = outside  # values that come from outside (frontend.outside.Outside)
+        self.outside = outside
         self.overflow = overflow
         self.b = TracingBuilder()
         self.state = State()

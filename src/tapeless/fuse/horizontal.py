@@ -10,6 +10,7 @@ The later one moves up to the earlier one, or the earlier down, past statements 
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 from tapeless.analysis.enter import after, entered
 from tapeless.analysis.facts import Facts
@@ -41,7 +42,7 @@ class _Merger:
         stms = list(body.stms)
         for k, stm in enumerate(stms):
             if bodies_of(stm.exp):
-                exp = map_bodies(stm.exp, lambda b, e=stm.exp: self.inner(e, b))
+                exp = map_bodies(stm.exp, partial(self.inner, stm.exp))
                 stms[k] = stm = Let(stm.outs, exp, stm.loc)
             after(self.facts, stm)
         q = 1

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, replace
+from functools import partial
 
 from tapeless.analysis.accesses import Accesses
 from tapeless.analysis.dependence import Access, Dependence
@@ -80,7 +81,7 @@ class _Fuser:
                 continue
             stm = stms[k]
             if bodies_of(stm.exp):
-                exp = map_bodies(stm.exp, lambda b, e=stm.exp: self.inner(e, b))
+                exp = map_bodies(stm.exp, partial(self.inner, stm.exp))
                 stms[k] = stm = Let(stm.outs, exp, stm.loc)
             after(self.facts, stm)
             k += 1

@@ -40,7 +40,7 @@ class Levels:
         self.homes = homes
         self.plan: Plan = low.plans.of(exp)
         self.sizes = low.all(exp.sizes)
-        taken = {low.reuse[o] for o in stm.outs if o in low.reuse}
+        taken: set[Atom] = {low.reuse[o] for o in stm.outs if o in low.reuse}
         self.written = taken.union(i for acc in exp.accs for i in acc.inits)
         self.ranges: list[tuple[Atom, Atom]] = [(ZERO, s) for s in self.sizes]
 

@@ -8,7 +8,9 @@ so that a recurrence waits for arithmetic, not for memory, and a loop around it 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 
 from tapeless.analysis import poly
 from tapeless.analysis.enter import after, entered
@@ -51,7 +53,7 @@ class _Carry:
         for stm in body.stms:
             exp = stm.exp
             if bodies_of(exp):
-                exp = map_bodies(exp, lambda b, e=exp: self.inner(e, b))
+                exp = map_bodies(exp, partial(self.inner, exp))
             new = Let(stm.outs, exp, stm.loc)
             if isinstance(exp, Loop) and isinstance(exp.form, For):
                 new = self.loop(new, exp, exp.form, stms)
@@ -94,10 +96,12 @@ class _Carry:
         if not param.is_array or any(s in loop.params for s in param.shape):
             return None
         writes = [s for s in loop.body.stms if isinstance(s.exp, Update) and s.exp.array is param]
-        if len(writes) != 1 or set(writes[0].exp.modes) > {PROVED}:  # type: ignore[union-attr]
+        if len(writes) != 1:
             return None
         (write,) = writes
         assert isinstance(write.exp, Update)
+        if set(write.exp.modes) > {PROVED}:
+            return None
         if write.outs[0] not in loop.body.results or not _only_read(loop.body, param, write):
             return None
         facts = self.facts
@@ -158,7 +162,7 @@ class _Carry:
         read = Let((value,), Index(array, indices, PROVED * len(indices)), loc)
         return emit(Scalar(array.dtype), Iverson(runs, Body((read,), (value,))))
 
-    def integer(self, p: Poly, emit: object) -> Atom:
+    def integer(self, p: Poly, emit: Callable[[Scalar, Exp], Var]) -> Atom:
         """An atom with the value of a polynomial."""
         total: Atom = Const(p.get(poly.UNIT, 0), i64)
         for monomial, c in p.items():
@@ -167,8 +171,8 @@ class _Carry:
                 for v in monomial:
                     factor = self.facts.vars[v]
                     assert factor is not None
-                    term = emit(INDEX, Prim("mul", (term, factor)))  # type: ignore[operator]
-                total = emit(INDEX, Prim("add", (total, term)))  # type: ignore[operator]
+                    term = emit(INDEX, Prim("mul", (term, factor)))
+                total = emit(INDEX, Prim("add", (total, term)))
         return total
 
 

@@ -90,10 +90,10 @@ class _Raise:
             for p, i in zip(loop.params, loop.inits, strict=True)
         ]
         level = Level(form.var, base, parallel=True)
-        counts = Counter(a for a in uses(loop.body) if isinstance(a, Var))
+        counts = Counter(uses(loop.body))
         selects = (s.exp.args for s in statements(loop.body) if is_select(s.exp))
         selected = {a for args in selects for a in args[1:]}
-        threads = Threads(facts, mark, Place((level,)), dict(counts), selected)
+        threads = Threads(facts, mark, Place((level,)), counts, selected)
         for target in targets:
             threads.start(target.param, target)
         try:

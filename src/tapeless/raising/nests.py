@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
+from functools import partial
 
 from tapeless.analysis.enter import after, entered
 from tapeless.analysis.facts import Facts
@@ -55,7 +56,7 @@ class _Nests:
     def body(self, body: Body) -> Body:
         stms: list[Let] = []
         for stm in body.stms:
-            exp = map_bodies(stm.exp, lambda b, e=stm.exp: self.inner(e, b))
+            exp = map_bodies(stm.exp, partial(self.inner, stm.exp))
             new = Let(stm.outs, exp, stm.loc)
             if isinstance(exp, Each):
                 new = self.nest(new, exp)
@@ -113,7 +114,7 @@ def flattened(exp: Each) -> Each | None:
     if last is None or not isinstance(last.exp, Each) or not all(map(_is_cheap, first)):
         return None
     inner = last.exp
-    before = {o for s in first for o in s.outs if s is not None} | set(exp.vars)
+    before = {o for s in first for o in s.outs} | set(exp.vars)
     if before.intersection(a for a in inner.sizes if isinstance(a, Var)):
         return None
     count = len(inner.body.results)

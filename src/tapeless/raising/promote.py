@@ -10,6 +10,7 @@ to the array is a read that is apart from the cell. Several such cells may have 
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 from tapeless.analysis.enter import after, entered, in_range
 from tapeless.analysis.facts import Facts
@@ -56,7 +57,7 @@ class _Promote:
     def body(self, body: Body) -> Body:
         stms: list[Let] = []
         for stm in body.stms:
-            exp = map_bodies(stm.exp, lambda b, e=stm.exp: self.inner(e, b))
+            exp = map_bodies(stm.exp, partial(self.inner, stm.exp))
             new = [Let(stm.outs, exp, stm.loc)]
             if isinstance(exp, Loop) and isinstance(exp.form, For):
                 new = self.loop(new[0], exp)
@@ -91,7 +92,8 @@ class _Promote:
     def cells(self, loop: Loop, param: Var) -> list[Cell]:
         """Places written in the loop, if they do not change in it and are in range before it."""
         inside = bound(loop.body) | set(loop.params)
-        inside.add(loop.form.var)  # type: ignore[union-attr]  # a For
+        assert isinstance(loop.form, For)
+        inside.add(loop.form.var)
         versions, cells = {param}, list[Cell]()
         for s in statements(loop.body):
             if isinstance(s.exp, Update) and s.exp.array in versions:
@@ -236,18 +238,18 @@ class _Cells(Rewriter):
         results: list[list[Atom]] = [[], []]
         for k, out in enumerate(stm.outs):
             pair = [b.results[k] for b in arms]
-            values = [self.env.get(r) if isinstance(r, Var) else None for r in pair]
-            if values[0] is None and values[1] is None:
+            values = [self.env[r] for r in pair if isinstance(r, Var) and r in self.env]
+            if not values:
                 outs.append(out)
                 for r, atom in zip(results, pair, strict=True):
                     r.append(atom)
                 continue
-            if values[0] is None or values[1] is None:
+            if len(values) == 1:
                 raise NotPromoted
             new = tuple(Var(Scalar(out.dtype), out.hint, out.loc) for _ in self.cells)
             self.env[out] = new
             outs += new
             for r, cells in zip(results, values, strict=True):
-                r += cells  # type: ignore[arg-type]  # both were looked at
+                r += cells
         bodies = [Body(b.stms, tuple(r)) for b, r in zip(arms, results, strict=True)]
         return Let(tuple(outs), If(cond, bodies[0], bodies[1]), stm.loc)

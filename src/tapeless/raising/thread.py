@@ -242,7 +242,7 @@ class Threads:
         now = self.current[target]
         found = term(exp, now, self.defs) if now in exp.args else None
         if found is not None and (exp.op == "select" or not self.is_guarded(result, now)):
-            self.pending -= set(exp.args)  # type: ignore[arg-type]  # constants are never pending
+            self.pending.difference_update(exp.args)
             self.refuse((found.value,))
             self.put_term(target, (), found, "", out, stm)
             self.new_version(target, result)

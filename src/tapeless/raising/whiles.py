@@ -9,6 +9,7 @@ with n fixed, c > 0 a number, and the smaller end not negative, so that no diffe
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 from tapeless.analysis.enter import after, entered
 from tapeless.analysis.facts import Facts
@@ -35,7 +36,7 @@ class _Count:
         for stm in body.stms:
             exp = stm.exp
             if bodies_of(exp):
-                exp = map_bodies(exp, lambda b, e=exp: self.inner(e, b))
+                exp = map_bodies(exp, partial(self.inner, exp))
             if isinstance(exp, Loop) and isinstance(exp.form, While):
                 counted = self.counted(exp, exp.form, stms)
                 if counted is not None:

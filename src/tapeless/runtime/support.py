@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy._core import _multiarray_umath  # type: ignore[attr-defined]
+from numpy._core import _multiarray_umath  # type: ignore[attr-defined]  # no stubs
 
 from tapeless.core.lazy import Lazy
 from tapeless.runtime import cache, layout, machine

@@ -267,8 +267,9 @@ class _Forward(Rewriter):
         inits = self.atoms(exp.inits)
         params = self.binds(exp.params)
         exp = replace(exp, params=params, inits=inits)
-        form = exp.form
-        new_form = While(self.under(exp, form.cond)) if isinstance(form, While) else form
+        new_form = exp.form
+        if isinstance(new_form, While):
+            new_form = While(self.under(exp, new_form.cond))
         body = self.under(exp, exp.body)
         self.emit(stm, Loop(new_form, params, inits, body, exp.reverse))
 

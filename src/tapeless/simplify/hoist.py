@@ -9,6 +9,7 @@ proved in range by what is known before the loop. Nothing leaves a branch.
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 from tapeless.analysis.enter import after, all_in_range, entered, in_range
 from tapeless.analysis.facts import Facts
@@ -51,7 +52,7 @@ class _Hoist:
         for stm in body.stms:
             exp = stm.exp
             if bodies_of(exp):
-                exp = map_bodies(exp, lambda b, e=exp: self.inner(e, b))
+                exp = map_bodies(exp, partial(self.inner, exp))
                 exp = self.loop(exp, stms)
             new = Let(stm.outs, exp, stm.loc)
             after(self.facts, new)

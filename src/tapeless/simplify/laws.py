@@ -109,8 +109,8 @@ def _float(op: str, args: tuple[Atom, ...], defs: Defs) -> Step:
             return _negated_operand(a, b, defs)
         case ("sub", (a, b)):
             match definition(b, defs):
-                case Prim("neg", (c,)):
-                    return Prim("add", (a, c))
+                case Prim("neg", (x,)):
+                    return Prim("add", (a, x))
     return _choice(op, args, defs)
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
+from functools import partial
 
 from tapeless.analysis.enter import after, entered
 from tapeless.analysis.facts import Facts
@@ -55,7 +56,7 @@ class _Overwritten:
                     assert isinstance(first, Update)
                     self.passing[array] += apart(self.facts, at, first.at, first.modes)
                 case exp:
-                    map_bodies(exp, lambda b, e=exp: self.inner(e, b))
+                    map_bodies(exp, partial(self.inner, exp))
             after(self.facts, stm)
 
     def inner(self, exp: Exp, body: Body) -> Body:

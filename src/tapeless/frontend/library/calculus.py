@@ -82,7 +82,7 @@ def nancumprod(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> 
 def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None) -> Any:
     x = as_array(a)
     d = one_axis(axis, rank(x))
-    parts = (x,)
+    parts: tuple[Any, ...] = (x,)
     if prepend is not None:
         parts = (_as_part(prepend, x, d), *parts)
     if append is not None:
@@ -105,7 +105,7 @@ def _as_part(value: Any, x: Any, axis: int) -> Any:
 
 @implements(np.ediff1d)
 def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Any:
-    parts = (diff(np.ravel(ary)),)
+    parts: tuple[Any, ...] = (diff(np.ravel(ary)),)
     if to_begin is not None:
         parts = (np.ravel(to_begin), *parts)
     if to_end is not None:
@@ -132,13 +132,13 @@ def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> An
     axes = counted(rank(x)) if axis is None else tuple(axis) if is_list(axis) else (axis,)
     if len(varargs) not in (0, 1, len(axes)):
         fail("np.gradient takes one spacing, or one for each axis")
-    out = []
+    out: list[Any] = []
     for k in counted(len(axes)):
         h = 1.0 if len(varargs) == 0 else varargs[0] if len(varargs) == 1 else varargs[k]
         d = one_axis(axes[k], rank(x))
         out = [
             *out,
-            along(x, d, lambda line, h=h: _slopes(line, h, edge_order), mean_type(dtype_of(x))),
+            along(x, d, lambda line: _slopes(line, h, edge_order), mean_type(dtype_of(x))),
         ]
     return out[0] if len(out) == 1 else tuple(out)
 

@@ -297,7 +297,7 @@ def unique(
         if i == 0 or _differ(x[order[i]], x[order[i - 1]]):
             starts.append(i)
     first = as_array(starts, np.int64)
-    out = (build(first.shape[0], lambda k: x[order[first[k]]], dtype_of(x)),)
+    out: tuple[Any, ...] = (build(first.shape[0], lambda k: x[order[first[k]]], dtype_of(x)),)
     if return_index:
         out = (*out, build(first.shape[0], lambda k: order[first[k]], np.int64))
     if return_inverse:

@@ -237,8 +237,11 @@ def einsum(
     xs = tuple(as_array(x) for x in operands)
     t = result_type(*(dtype_of(x) for x in xs)) if dtype is None else dtype
     ins, result = read_subscripts(subscripts, tuple(rank(x) for x in xs))
-    while len(xs) > 2 and contraction(ins, result) is not None:
-        i, j, labels = contraction(ins, result)
+    while len(xs) > 2:
+        step = contraction(ins, result)
+        if step is None:
+            break
+        i, j, labels = step
         pair = _contract((ins[i], ins[j]), labels, (xs[i], xs[j]), t)
         rest = tuple(k for k in counted(len(xs)) if k not in (i, j))
         ins, xs = (*(ins[k] for k in rest), labels), (*(xs[k] for k in rest), as_array(pair))

@@ -37,7 +37,7 @@ def _named(key: Any) -> Any:
 LIBRARY = Table()
 
 
-def implements(*keys: Hashable) -> Callable[[Callable[P, R]], Callable[P, R]]:
+def implements(*keys: Any) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """Enters a function of the language under `keys`: a function object; (package, name) for
     one of SciPy's; a string for the method of arrays with that name."""
 

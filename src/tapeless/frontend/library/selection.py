@@ -187,7 +187,7 @@ def unravel_index(indices: Any, shape: Any, order: str = "C") -> Any:
     one_of(order, ("C",), "order")
     sizes = shape if is_list(shape) else (shape,)
     rest = as_operand(indices)
-    out = ()
+    out: tuple[Any, ...] = ()
     for d in counted(len(sizes))[::-1]:
         out = (rest % sizes[d] if d > 0 else rest, *out)
         rest = rest // sizes[d] if d > 0 else rest

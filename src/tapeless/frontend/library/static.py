@@ -185,7 +185,7 @@ def epsilon(dtype: Any) -> float:
 @compile_time
 def kind(dtype: Any) -> str:
     """The NumPy kind letter: b i u f c."""
-    return np.dtype(dtype).kind
+    return str(np.dtype(dtype).kind)
 
 
 @compile_time

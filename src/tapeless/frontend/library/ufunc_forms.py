@@ -120,7 +120,7 @@ def outer(ufunc: Any, A: Any, B: Any) -> Any:
 @implements(("ufunc", "at"))
 def at(ufunc: Any, a: Any, indices: Any, b: Any = None, /) -> None:
     parts = tuple(indices) if is_list(indices) else (indices,)
-    places = np.broadcast_arrays(*(as_array(p) for p in parts))
+    places: Any = np.broadcast_arrays(*(as_array(p) for p in parts))
     where = places if is_list(places) else (places,)
     box = where[0].shape
     rest = a.shape[len(where) :]

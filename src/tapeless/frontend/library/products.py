@@ -230,6 +230,11 @@ def _cross(x: Any, y: Any, at: Any, t: Any) -> Any:
 # Einstein's notation ----------------------------------------------------------------------------
 
 
+def _next_pair(ins: Any, result: Any) -> Any:
+    """The two operands of many that are best contracted first, and the labels of their product."""
+    return contraction(ins, result) if len(ins) > 2 else None
+
+
 @implements(np.einsum)
 def einsum(
     subscripts: str, *operands: Any, out: Any = None, dtype: Any = None, optimize: Any = False
@@ -237,14 +242,13 @@ def einsum(
     xs = tuple(as_array(x) for x in operands)
     t = result_type(*(dtype_of(x) for x in xs)) if dtype is None else dtype
     ins, result = read_subscripts(subscripts, tuple(rank(x) for x in xs))
-    while len(xs) > 2:
-        step = contraction(ins, result)
-        if step is None:
-            break
+    step = _next_pair(ins, result)
+    while step is not None:
         i, j, labels = step
         pair = _contract((ins[i], ins[j]), labels, (xs[i], xs[j]), t)
         rest = tuple(k for k in counted(len(xs)) if k not in (i, j))
         ins, xs = (*(ins[k] for k in rest), labels), (*(xs[k] for k in rest), as_array(pair))
+        step = _next_pair(ins, result)
     return deliver(_contract(ins, result, xs, t), out)
 
 

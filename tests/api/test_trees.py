@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -152,3 +153,104 @@ def test_instances_may_not_be_rebound():
 
     with pytest.raises(tp.errors.CompileError, match="gain"):
         bad(Model(np.ones(1)))
+
+
+def test_methods_of_a_class_may_be_replaced():
+    class Law:
+        def value(self, x):
+            return x + 1.0
+
+        @property
+        def offset(self):
+            return 1.0
+
+        @staticmethod
+        def twice(x):
+            return 2.0 * x
+
+    @tp.jit
+    def f(law, x):
+        return law.value(x), law.offset, law.twice(x)
+
+    law = Law()
+    assert f(law, 1.0) == (2.0, 1.0, 2.0)
+    Law.value = lambda self, x: x + 10.0
+    assert f(law, 1.0) == (11.0, 1.0, 2.0)
+    Law.offset = property(lambda self: 5.0)
+    assert f(law, 1.0) == (11.0, 5.0, 2.0)
+    law.value = lambda x: -x
+    assert f(law, 1.0) == (-1.0, 5.0, 2.0)
+    Law.twice = staticmethod(lambda x: 3.0 * x)
+    assert f(law, 1.0) == (-1.0, 5.0, 3.0)
+
+
+def test_methods_see_the_globals_of_their_module(tmp_path, monkeypatch):
+    (tmp_path / "laws_elsewhere.py").write_text(
+        "from dataclasses import dataclass\n"
+        "GAIN = 3.0\n"
+        "class Law:\n"
+        "    def value(self, x):\n"
+        "        return GAIN * x\n"
+        "@dataclass\n"
+        "class Made:\n"
+        "    x: float\n"
+        "    def value(self):\n"
+        "        return GAIN * self.x\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    laws = importlib.import_module("laws_elsewhere")
+
+    @tp.jit
+    def f(law, x):
+        return law.value(x) + laws.Made(x).value()
+
+    assert f(laws.Law(), 2.0) == 12.0
+    laws.GAIN = 10.0
+    assert f(laws.Law(), 2.0) == 40.0
+    assert len(f.compilations) == 1
+
+
+def test_slots():
+    class Point:
+        __slots__ = ("x", "y")
+
+    @tp.jit
+    def product(p):
+        return p.x * p.y
+
+    p = Point()
+    p.x, p.y = 2.0, 3.0
+    assert product(p) == 6.0
+    p.x = 5.0
+    assert product(p) == 15.0
+
+
+def test_containers_of_the_caller_are_not_changed():
+    changes = (
+        lambda v: v["list"].append(1.0), lambda v: v["list"].pop(), lambda v: v.update(a=1.0),
+        lambda v: v["list"].clear(),
+    )  # fmt: skip
+    for change in changes:
+        values = {"list": [1.0, 2.0], "a": 0.0}
+        with pytest.raises(tp.errors.CompileError, match="cannot be changed"):
+            tp.jit(change)(values)
+        assert values == {"list": [1.0, 2.0], "a": 0.0}
+
+    @tp.jit
+    def rebound(v):
+        v["a"] = 1.0
+        v["list"] += [2.0]
+
+    with pytest.raises(tp.errors.CompileError, match=r"dict.*cannot be changed"):
+        rebound({"list": [1.0], "a": 0.0})
+
+
+def test_frozen_stays_frozen():
+    @tp.jit
+    def bad(x):
+        made = Frozen(x)
+        made.value = 2.0
+        return made.value
+
+    with pytest.raises(tp.errors.CompileError, match="frozen"):
+        bad(1.0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import types
 import typing
 from collections.abc import Callable
@@ -48,6 +49,14 @@ def declared(hints: dict[str, Any]) -> Apply | None:
     return apply
 
 
+class _Names(dict[str, Any]):
+    """Names of a deferred annotation: one that is defined nowhere is a size, with or without
+    quotes, which linters take away."""
+
+    def __missing__(self, name: str) -> str:
+        return name
+
+
 def _evaluated(hint: Any, function: types.FunctionType) -> Any:
     """The annotation as a value; hints that cannot be had are of no concern to us."""
     if not isinstance(hint, str):
@@ -57,7 +66,7 @@ def _evaluated(hint: Any, function: types.FunctionType) -> Any:
         local = {
             n: c.cell_contents for n, c in zip(function.__code__.co_freevars, cells, strict=True)
         }
-        return eval(hint, function.__globals__, local)
+        return eval(hint, {}, _Names(vars(builtins) | function.__globals__ | local))
     except Exception:  # noqa: BLE001  # whatever somebody else's annotation raises
         return None
 

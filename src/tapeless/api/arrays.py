@@ -40,7 +40,7 @@ def ready(array: ArrayLike) -> ArrayLike:
     """The same values in memory that a kernel can work on."""
     if is_ready(array):
         return array
-    return np.ascontiguousarray(array, array.dtype.newbyteorder("=")).reshape(array.shape)
+    return np.array(array, array.dtype.newbyteorder("="), order="C")  # a copy is aligned
 
 
 def as_reals(array: ArrayLike) -> ArrayLike:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeAlias
 
@@ -38,6 +39,7 @@ class Program:
         self.plan = plan
         self.dynamic = dynamic
         self.make = make
+        self.lock = threading.RLock()
         self.kernels: dict[Layouts, Kernel] = {}
         self.calls: dict[Layouts, Callable[..., Sequence[Any]]] = {}
         self.guards = [(reader(g.path), Expectation(g, dynamic)) for g in plan.guards]
@@ -130,6 +132,10 @@ class Program:
 
     def kernel(self, layouts: Layouts, f: Any, a: dict[str, Any]) -> Kernel:
         """The kernel for arrays of these layouts, or one that takes any strides."""
+        with self.lock:  # threads that call at once compile once
+            return self._kernel(layouts, f, a)
+
+    def _kernel(self, layouts: Layouts, f: Any, a: dict[str, Any]) -> Kernel:
         found = self.kernels.get(layouts)
         if found is None:
             if len(self.kernels) >= MAX_LAYOUTS:

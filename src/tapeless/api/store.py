@@ -30,6 +30,7 @@ from tapeless.frontend.signature import (
     StaticArg,
     Traced,
     TreeArg,
+    without_instances,
 )  # fmt: skip
 from tapeless.frontend.trace import trace
 from tapeless.pipeline import optimise
@@ -66,7 +67,7 @@ class Store:
             if program.fits(f, a):
                 return program
         with self.lock:
-            known = self.programs.setdefault(without_instances(signature), [])
+            known = self.programs.setdefault(types_only(signature), [])
             for program in known:
                 if program.fits(f, a):
                     return program
@@ -122,7 +123,7 @@ class Store:
         self, key: str, text: str, plan: Plan, dynamic: frozenset[Path], signature: Signature
     ) -> MakeKernel:
         """Kernels of a stored program for further memory layouts."""
-        kept = without_instances(signature)
+        kept = types_only(signature)
         sizes: Sizes = {(x.path, x.axis): x.size for x in plan.fixed}
 
         def make(layouts: Layouts, f: types.FunctionType, a: dict[str, Any]) -> Kernel:
@@ -137,7 +138,7 @@ class Store:
                     self.disk.save(key, text, layouts, type, code)
                     made = kernel(type, code)
                 seconds = time.perf_counter() - start
-                self.record(signature, seconds, cached, "another memory layout")
+                self.record(kept, seconds, cached, "another memory layout")
                 return made
 
         return make
@@ -161,7 +162,7 @@ class Store:
         key = self.disk.key(f, signature)
         text = None if key is None else self.disk.add_plan(key, plan, dynamic, traced.codes)
         tracing = time.perf_counter() - start
-        fun, is_optimised = traced.fun, False
+        fun, is_optimised, kept = traced.fun, False, types_only(signature)
 
         def make(layouts: Layouts, f: types.FunctionType, a: dict[str, Any]) -> Kernel:
             nonlocal fun, is_optimised, tracing, why
@@ -173,7 +174,7 @@ class Store:
                 if key is not None and text is not None:
                     self.disk.save(key, text, layouts, type, code)
                 made = kernel(type, code)
-                self.record(signature, time.perf_counter() - start, False, why)
+                self.record(kept, time.perf_counter() - start, False, why)
                 tracing, why = 0.0, "another memory layout"
                 return made
 
@@ -226,15 +227,9 @@ def _is_int(value: Any) -> bool:
     return type(value) is int
 
 
-def without_instances(signature: Signature) -> Signature:
+def types_only(signature: Signature) -> Signature:
     """The signature without the objects that it was made from."""
-
-    def strip(type: ArgType) -> ArgType:
-        if isinstance(type, TreeArg):
-            return replace(type, items=tuple(map(strip, type.items)), instance=None)
-        return type
-
-    return tuple((name, strip(type)) for name, type in signature)
+    return tuple((name, without_instances(type)) for name, type in signature)
 
 
 def with_instances(signature: Signature, a: dict[str, Any]) -> Signature:

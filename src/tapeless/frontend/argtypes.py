@@ -124,7 +124,9 @@ def _dtype_remedy(dtype: np.dtype[Any]) -> str:
         return "\n  Remedy: convert it first, x.astype(np.float64)"
     if dtype.names:
         return "\n  Remedy: pass its fields as arrays of their own, x['name']"
-    return ""
+    if dtype.kind in "mM":
+        return "\n  Remedy: pass the integers that it holds, x.view(np.int64)"
+    return "\n  Remedy: number the texts first, np.unique(x, return_inverse=True)[1]"
 
 
 def _numpy_scalar(value: np.generic) -> NumberArg:

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
 import types
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
 from tapeless.core.names import Const
 from tapeless.core.types import i64
 from tapeless.errors import CompileError, UnsupportedError
+from tapeless.frontend.argtypes import plain
 from tapeless.frontend.arrays import generate
 from tapeless.frontend.places import count, element, numpy_dtype, transpose
 from tapeless.frontend.scalars import scalar, type_key
+from tapeless.frontend.signature import Path
 from tapeless.frontend.values import (
     Arr,
     ArrayMethod,
@@ -183,37 +187,54 @@ def _of_instance(t: Tracer, owner: Ref, obj: InstanceObj, name: str) -> Value:
     if name in fields:
         found: Value = fields[name]
         return found
-    if obj.path is not None and name in getattr(obj.value, "__dict__", {}):
+    if obj.path is not None and _is_data(obj, name):
         value = t.outside.value(t, getattr(obj.value, name), obj.path.attr(name))
         fields[name] = value  # read once; no change that a branch would have to join
         return value
     if not hasattr(obj.cls, name):
         raise CompileError(f"{t.describe(owner)} has no attribute '{name}'", t.loc)
-    return _of_class(t, owner, obj.cls, name)
+    return _of_class(t, owner, obj.cls, name, obj)
 
 
-def _of_class(t: Tracer, owner: Value, cls: type, name: str) -> Value:
-    """What a class gives its instances: methods, properties, constants."""
-    raw = next(vars(c)[name] for c in cls.__mro__ if name in vars(c))
+def _is_data(obj: InstanceObj, name: str) -> bool:
+    """Whether the attribute is a value of the instance, or a constant that its class gives it:
+    both may be replaced between calls."""
+    if name in getattr(obj.value, "__dict__", {}):
+        return True
+    raw = inspect.getattr_static(obj.cls, name, None)
+    if isinstance(raw, types.MemberDescriptorType):  # __slots__
+        return hasattr(obj.value, name)
+    return hasattr(obj.cls, name) and not hasattr(raw, "__get__")
+
+
+def _of_class(
+    t: Tracer, owner: Value, cls: type, name: str, obj: InstanceObj | None = None
+) -> Value:
+    """What a class gives its instances: methods, properties, constants. Another function may take
+    the place of one between calls: where the instance or its class is known, that is a guard."""
+    raw = inspect.getattr_static(cls, name)
+    home = obj.home if obj is not None else None
+    bound = None if obj is None else home if obj.path is None else obj.path
+
+    def function(f: Any, path: Path | None, *steps: str) -> Known:
+        f = plain(f)
+        if path is None or not isinstance(f, types.FunctionType):
+            return Known(f)
+        return cast(Known, t.outside.value(t, f, functools.reduce(Path.attr, (name, *steps), path)))
+
     match raw:
         case property():
-            return t.call(Known(raw.fget), owner)
+            return t.call(function(raw.fget, home, "fget"), owner)
         case staticmethod():
-            return Known(raw.__func__)
+            return function(raw.__func__, bound)
         case classmethod():
-            return Method(Known(raw.__func__), Known(cls))
-        case types.FunctionType():
-            return Method(Known(raw), owner)
-    return _class_constant(t, cls, name, raw)
-
-
-def _class_constant(t: Tracer, cls: type, name: str, raw: Any) -> Value:
-    if isinstance(raw, types.MemberDescriptorType) or hasattr(raw, "__get__"):
-        python = getattr(raw, "python", None)
-        if isinstance(python, types.FunctionType):
-            return Known(python)
+            return Method(function(raw.__func__, bound, "__func__"), Known(cls, home))
+    if isinstance(plain(raw), types.FunctionType):
+        step = () if bound is home else ("__func__",)
+        return Method(function(raw, bound, *step), owner)
+    if hasattr(raw, "__get__"):
         raise UnsupportedError(f"the attribute '{name}' of {cls.__name__} is not supported", t.loc)
-    return t.outside.attribute(t, Known(cls), name)
+    return t.outside.attribute(t, Known(cls, home), name)
 
 
 def dunder(t: Tracer, op: str, *args: Value) -> Value | None:

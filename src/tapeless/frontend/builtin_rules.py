@@ -395,7 +395,7 @@ def _replace(t: Tracer, args: Args, kwargs: Kwargs) -> Value:
     fields = t.state.heap[owner.obj]
     if not set(kwargs) <= set(fields):
         raise CompileError(f"{owner.obj.cls.__name__} has the fields {', '.join(fields)}", t.loc)
-    obj = InstanceObj(owner.obj.cls)
+    obj = InstanceObj(owner.obj.cls, home=owner.obj.home)
     t.state.heap[obj] = {**fields, **kwargs}
     return Ref(obj)
 

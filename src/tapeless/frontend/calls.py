@@ -100,7 +100,7 @@ def _call_known(t: Tracer, function: Known, args: Args, kwargs: Kwargs) -> Value
         case functools.partial():
             return _call_partial(t, v, function.path, args, kwargs)
         case type():
-            return _construct(t, v, args, kwargs)
+            return _construct(t, v, function.path, args, kwargs)
     if all(isinstance(a, Known) for a in (*args, *kwargs.values())) and _is_pure(v):
         return _fold_call(t, v, args, kwargs)
     raise unsupported(t, v)
@@ -364,7 +364,7 @@ def bind_arguments(
 # Classes --------------------------------------------------------------------------------------
 
 
-def _construct(t: Tracer, cls: type, args: Args, kwargs: Kwargs) -> Value:
+def _construct(t: Tracer, cls: type, home: Path | None, args: Args, kwargs: Kwargs) -> Value:
     if issubclass(cls, tuple) and hasattr(cls, "_fields"):
         new = cls.__new__
         names = cls._fields
@@ -375,7 +375,7 @@ def _construct(t: Tracer, cls: type, args: Args, kwargs: Kwargs) -> Value:
             raise CompileError(f"{cls.__name__}() takes the fields {', '.join(names)}", t.loc)
         return Tup(tuple(given.get(n, Known(defaults.get(n))) for n in names), cls)
     if dataclasses.is_dataclass(cls):
-        return construct_dataclass(t, cls, args, kwargs)
+        return construct_dataclass(t, cls, home, args, kwargs)
     raise UnsupportedError(
         f"an object of class {cls.__name__} cannot be made in compiled code",
         t.loc,
@@ -383,7 +383,9 @@ def _construct(t: Tracer, cls: type, args: Args, kwargs: Kwargs) -> Value:
     )
 
 
-def construct_dataclass(t: Tracer, cls: type, args: Args, kwargs: Kwargs) -> Value:
+def construct_dataclass(
+    t: Tracer, cls: type, home: Path | None, args: Args, kwargs: Kwargs
+) -> Value:
     fields = [f for f in dataclasses.fields(cls) if f.init]
     given: dict[str, Value] = dict(zip((f.name for f in fields), args, strict=False))
     if len(args) > len(fields) or not set(kwargs) <= {f.name for f in fields} - set(given):
@@ -401,7 +403,7 @@ def construct_dataclass(t: Tracer, cls: type, args: Args, kwargs: Kwargs) -> Val
         elif f.init:
             raise CompileError(f"{cls.__name__}() needs the field '{f.name}'", t.loc)
     order = [f.name for f in dataclasses.fields(cls) if f.name in given]
-    obj = InstanceObj(cls)
+    obj = InstanceObj(cls, home=home)
     t.state.heap[obj] = {name: given[name] for name in order}
     made = Ref(obj)
     if hasattr(cls, "__post_init__"):

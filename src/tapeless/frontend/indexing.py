@@ -246,6 +246,7 @@ def store(t: Tracer, place: Value, index: Value, value: Value) -> None:
         case Arr():
             store_array(t, place, index, value)
         case Ref(ListObj() as obj):
+            t.outside.refuse_change(t, obj)
             content = t.state.heap[obj]
             if isinstance(content, Seq):
                 raise UnsupportedError("assigning to a list of run-time length", t.loc,
@@ -258,6 +259,7 @@ def store(t: Tracer, place: Value, index: Value, value: Value) -> None:
                 raise CompileError(f"{type(error).__name__}: {error}", t.loc) from None
             t.state.heap[obj] = tuple(items)
         case Ref(DictObj() as obj):
+            t.outside.refuse_change(t, obj)
             t.state.heap[obj] = {**t.state.heap[obj], _static_key(t, index): value}
         case _:
             raise CompileError(f"cannot assign to items of {t.describe(place)}", t.loc)

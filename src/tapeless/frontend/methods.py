@@ -208,7 +208,12 @@ def _static_content(t: Tracer, obj: ListObj, name: str) -> tuple[Value, ...]:
                            "use an array and a counter")  # fmt: skip
 
 
+CHANGES = frozenset({"append", "extend", "clear", "pop", "insert", "reverse", "update"})
+
+
 def _list_method(t: Tracer, name: str, obj: ListObj, args: Args) -> Value:
+    if name in CHANGES:
+        t.outside.refuse_change(t, obj)
     match name:
         case "append":
             append(t, obj, args[0])
@@ -249,6 +254,8 @@ def _list_method(t: Tracer, name: str, obj: ListObj, args: Args) -> Value:
 
 def _dict_method(t: Tracer, name: str, obj: DictObj, args: Args, kwargs: Kwargs) -> Value:
     fields = t.state.heap[obj]
+    if name in CHANGES:
+        t.outside.refuse_change(t, obj)
     match name:
         case "keys":
             return Known(tuple(fields))

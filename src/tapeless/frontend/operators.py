@@ -224,6 +224,7 @@ def augment(t: Tracer, op: str, now: Value, value: Value) -> Value:
         content = t.state.heap[now.obj]
         items = iterate(t, value)
         if isinstance(content, tuple) and isinstance(items, list):
+            t.outside.refuse_change(t, now.obj)
             t.state.heap[now.obj] = (*content, *items)
             return now
     return binary(t, op, now, value)

@@ -29,6 +29,7 @@ from tapeless.frontend.signature import (
     Root,
     StaticArg,
     TreeArg,
+    without_instances,
 )  # fmt: skip
 from tapeless.frontend.values import (
     Arr,
@@ -85,6 +86,8 @@ class Outside:
     def attribute(self, t: Tracer, owner: Known, name: str) -> Value:
         """An attribute of a module, class or other static object."""
         v = plain(owner.value)
+        if name == "python" and v is not owner.value:
+            return Known(v, owner.path)
         try:
             value = getattr(v, name)
         except AttributeError:
@@ -109,10 +112,14 @@ class Outside:
             arg = captured_type(value, path, self.options.dynamic)
         except ArgumentError as error:
             raise CompileError(str(error).split("\n", maxsplit=1)[0], t.loc) from None
-        self.guards[path] = Guard(path, arg)
+        self.guard(path, arg)
         out = self.typed(t, arg, path, value, f"'{_last(path)}' comes from outside the function")
         self.known[path] = out
         return out
+
+    def guard(self, path: Path, arg: ArgType) -> None:
+        """The program is right only while the value at `path` has this type."""
+        self.guards.setdefault(path, Guard(path, without_instances(arg)))
 
     # by type
     def typed(
@@ -141,6 +148,15 @@ class Outside:
     def object(self, t: Tracer, obj: Any, content: Any) -> Ref:
         t.state.heap[obj] = self.contents[obj] = content
         return Ref(obj)
+
+    def refuse_change(self, t: Tracer, obj: Any) -> None:
+        """Lists and dicts of the caller keep what they hold (arrays in them may be written)."""
+        if obj in self.contents:
+            kind = "list" if isinstance(obj, ListObj) else "dict"
+            raise CompileError(
+                f"a {kind} from outside of the compiled function cannot be changed", t.loc,
+                f"change a copy, {kind}(...), and return it",
+            )  # fmt: skip
 
     def param(self, type: Any, hint: str, path: Path, part: str, axis: int = 0) -> Var:
         var = Var(type, hint)
@@ -211,7 +227,7 @@ class Outside:
         value = arg.instance
         if dataclasses.is_dataclass(value) or is_static_kind(value):
             return Known(value, path)
-        self.guards.setdefault(path, Guard(path, arg))
+        self.guard(path, arg)
         return self.object(t, InstanceObj(arg.cls, "argument", value, path), {})
 
     def bound_self(self, t: Tracer, method: types.MethodType, path: Path | None) -> Value:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import types
 from collections.abc import Hashable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -65,6 +65,14 @@ class TreeArg:
 
 
 ArgType: TypeAlias = ArrayArg | NumberArg | StaticArg | TreeArg
+
+
+def without_instances(type: ArgType) -> ArgType:
+    """The type alone: what outlives a call must not keep the caller's objects alive."""
+    if isinstance(type, TreeArg):
+        return replace(type, items=tuple(map(without_instances, type.items)), instance=None)
+    return type
+
 
 # Every parameter by name, in order, defaults filled in; `*args` is a tuple, `**kwargs` a dict.
 Signature: TypeAlias = tuple[tuple[str, ArgType], ...]

@@ -12,15 +12,16 @@ import numpy as np
 
 from tapeless.core.exceptions import exception_named
 from tapeless.errors import UnsupportedError
+from tapeless.frontend.attributes import attribute
 from tapeless.frontend.branches import branch
 from tapeless.frontend.calls import terminates
 from tapeless.frontend.expressions import closure, evaluate, formatted
 from tapeless.frontend.loop_statements import continue_if_normal, for_statement, while_statement
-from tapeless.frontend.operators import augment, update
+from tapeless.frontend.operators import augment, binary, update
 from tapeless.frontend.state import BREAK, CONTINUE, DEAD, FLOW, NORMAL, RETURN, RETURNED
 from tapeless.frontend.targets import bind, named, set_attribute
 from tapeless.frontend.truth import truth_of
-from tapeless.frontend.values import NONE, Known
+from tapeless.frontend.values import NONE, Arr, Known
 from tapeless.ir.build import FALSE
 
 if TYPE_CHECKING:
@@ -148,11 +149,13 @@ def _aug_assign(t: Tracer, stmt: ast.AugAssign) -> None:
         case ast.Subscript(value=base, slice=index):
             place, at = evaluate(t, base), evaluate(t, index)
             update(t, place, at, op, value)
-        case ast.Attribute(value=owner, attr=attr) as target:
-            now = evaluate(t, ast.copy_location(ast.Attribute(owner, attr, ast.Load()), target))
-            after = augment(t, op, now, value)
+        case ast.Attribute(value=owner, attr=attr):
+            holder = evaluate(t, owner)
+            now = attribute(t, holder, attr)
+            is_part = isinstance(holder, Arr) and holder.is_complex and attr in ("real", "imag")
+            after = binary(t, op, now, value) if is_part else augment(t, op, now, value)
             if after is not now:
-                set_attribute(t, evaluate(t, owner), attr, after)
+                set_attribute(t, holder, attr, after)
 
 
 def _return(t: Tracer, stmt: ast.Return) -> None:

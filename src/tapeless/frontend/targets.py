@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING
 
 from tapeless.core.names import Var
 from tapeless.errors import CompileError, UnsupportedError
-from tapeless.frontend.arrays import assign
+from tapeless.frontend.arrays import assign, elementwise
 from tapeless.frontend.attributes import attribute
+from tapeless.frontend.construct import as_operand
 from tapeless.frontend.indexing import new_list, store
 from tapeless.frontend.iteration import iterate
+from tapeless.frontend.scalars import convert
 from tapeless.frontend.unpacking import static_items
-from tapeless.frontend.values import Arr, InstanceObj, Num, Ref, Value
+from tapeless.frontend.values import Arr, Cx, InstanceObj, Num, Ref, Value
 
 if TYPE_CHECKING:
     from tapeless.frontend.tracer import Tracer
@@ -72,15 +74,33 @@ def _unpack(t: Tracer, target: ast.expr, elts: list[ast.expr], value: Value) -> 
 def set_attribute(t: Tracer, owner: Value, attr: str, value: Value) -> None:
     match owner:
         case Ref(InstanceObj() as obj):
+            params = getattr(obj.cls, "__dataclass_params__", None)
+            if params is not None and params.frozen:
+                raise CompileError(f"{obj.cls.__name__} is frozen: '{attr}' cannot be set", t.loc,
+                                   "make a changed copy with dataclasses.replace(...)")  # fmt: skip
             if obj.readonly:
                 raise CompileError(f"the field '{attr}' of an argument cannot be rebound", t.loc,
                                    "make a changed copy with dataclasses.replace(...)")  # fmt: skip
             t.state.heap[obj] = {**t.state.heap[obj], attr: value}
         case Arr() if attr == "shape":
             raise UnsupportedError("assigning .shape is not supported", t.loc, "use .reshape(...)")
-        case Arr() if attr in ("real", "imag", "T", "flat"):
+        case Arr(is_complex=True) if attr in ("real", "imag"):
+            _set_part(t, owner, attr, value)
+        case Arr() if attr in ("real", "T", "flat"):
             part = attribute(t, owner, attr)
             assert isinstance(part, Arr)
             assign(t, part, value)
         case _:
             raise CompileError(f"cannot set '{attr}' of {t.describe(owner)}", t.loc)
+
+
+def _set_part(t: Tracer, arr: Arr, attr: str, value: Value) -> None:
+    """z.real = value: every element keeps its other part."""
+
+    def joined(old: Value, new: Value) -> Value:
+        assert isinstance(old, Cx)
+        part = convert(t, new, arr.dtype.numpy)
+        assert isinstance(part, Num)
+        return Cx(part.atom, old.im) if attr == "real" else Cx(old.re, part.atom)
+
+    assign(t, arr, elementwise(t, joined, [arr, as_operand(t, value)]))

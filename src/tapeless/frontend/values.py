@@ -131,17 +131,20 @@ class DictObj:
 
 class InstanceObj:
     """An instance: contents are a dict of fields. One from outside has a `path`, and its other
-    fields are read from `value` as they are asked for."""
+    fields are read from `value` as they are asked for. `home`: where its class is found,
+    if that is known."""
 
-    __slots__ = ("cls", "path", "readonly", "value")
+    __slots__ = ("cls", "home", "path", "readonly", "value")
 
     def __init__(
-        self, cls: type, readonly: str = "", value: Any = None, path: Path | None = None
-    ) -> None:
+        self, cls: type, readonly: str = "", value: Any = None, path: Path | None = None,
+        home: Path | None = None,
+    ) -> None:  # fmt: skip
         self.cls = cls
         self.readonly = readonly
         self.value = value
         self.path = path
+        self.home = path.attr("__class__") if path is not None else home
 
 
 HeapObj: TypeAlias = ArrayObj | ListObj | DictObj | InstanceObj

@@ -46,6 +46,8 @@ def scalar_word(dtype: str, value: Any) -> int:
         return int(bool(value))
     if kind.is_int:
         word = int(value)
+        if not -(1 << 63) <= word < 1 << (63 if kind.kind == "i" else 64):
+            raise OverflowError(f"the int {word} does not fit into {kind.bits} bits")
         return word - (1 << 64) if word >> 63 == 1 else word
     form = "<d" if kind.bits == 64 else "<f"
     return int.from_bytes(struct.pack(form, value), "little", signed=kind.bits == 64)

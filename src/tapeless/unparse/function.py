@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from tapeless.core.names import Atom, Var
 from tapeless.core.types import DType
 from tapeless.ir.syntax import Fun
+from tapeless.unparse.scope import RESERVED
 from tapeless.unparse.statements import Statements
 
 IMPORTS = {
@@ -39,7 +41,8 @@ class Header:
 
 def unparse(fun: Fun, header: Header) -> str:
     """Python source with its imports. Every array of `fun` owns its storage (`lower.own`)."""
-    writer = Statements((*header.params, *header.outside))
+    name = _function_name(fun.name, header)
+    writer = Statements((*header.params, *header.outside, name))
     writer.count(fun.body)
     for param, binding in zip(fun.params, header.bindings, strict=True):
         if binding in header.params:
@@ -58,9 +61,16 @@ def unparse(fun: Fun, header: Header) -> str:
     if returned is not None:
         writer.emit(ast.Return(returned))
     lines = writer.lines[0] or [ast.Pass()]
-    function = ast.FunctionDef(writer.fresh(fun.name), header.arguments, lines, [])
+    function = ast.FunctionDef(name, header.arguments, lines, [])
     function.type_params = []  # type: ignore[attr-defined]  # wanted since 3.12
     return _with_imports(ast.fix_missing_locations(function))
+
+
+def _function_name(name: str, header: Header) -> str:
+    """The function's own name, unless something else has it or it is none (a lambda's)."""
+    name = re.sub(r"\W", "", name)
+    taken = {*RESERVED, *header.params, *header.outside}
+    return f"{name}_" if name in taken or not name.isidentifier() else name
 
 
 def parsed(text: str) -> ast.expr:
@@ -92,7 +102,7 @@ def _write_back(writer: Statements, place: str, final: ast.expr, is_complex: boo
     """Final contents to the place that the caller sees."""
     if is_complex:
         for part, k in (("real", 0), ("imag", 1)):
-            line = f"{place}.{part}[...] = {ast.unparse(final)}[..., {k}]"
+            line = f"{place}.{part} = {ast.unparse(final)}[..., {k}]"
             writer.emit(ast.parse(line).body[0])
     elif ast.unparse(final) != place:
         writer.emit(ast.Assign([parsed(f"{place}[...]")], final))

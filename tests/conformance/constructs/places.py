@@ -45,6 +45,15 @@ def transpose_view(a):
     return b, t
 
 
+@example(SECTION, "parts of a complex array are written by assignment", X)
+def complex_parts(x):
+    z = x + 1j * x[::-1]
+    z.real = 2.0 * x
+    z[1:].imag = 3.0
+    z.real += x
+    return z
+
+
 @example(SECTION, "views of views", A)
 def views_of_views(a):
     b = a.copy()

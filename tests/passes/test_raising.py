@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
+from tapeless.ir.interp import interpret
 from tapeless.ir.syntax import Each, Loop
-from tests.passes.support import exps, kinds, modes, optimised
+from tests.passes.support import exps, kinds, modes, optimised, outcome
 
 MATMUL = """
 fun matmul(n: i64, m: i64, l: i64, a: f64[n, l], b: f64[l, m]) {
@@ -361,3 +363,18 @@ def test_a_contraction_looks_the_same_in_any_order():
 
 def test_a_counting_while_is_a_sum():
     assert kinds(optimised(WHILE)) == ["Each"]
+
+
+SMALL_TABLE = (
+    OTHER_ORDER.replace("l: i64,", "l: i64, s: i64,")
+    .replace("= zeros f64[n, m]", "= zeros f64[s, s]")
+    .replace("f64[n, m] =", "f64[s, s] =")
+)
+
+
+def test_a_table_that_may_be_too_small_is_checked():
+    new = optimised(SMALL_TABLE)
+    a, b = np.ones((4, 2)), np.ones((2, 4))
+    assert outcome(new, [4, 4, 2, 3, a, b]) is IndexError
+    (enough,) = interpret(new, 4, 4, 2, 4, a, b)
+    np.testing.assert_array_equal(enough, a @ b)

@@ -19,7 +19,7 @@ from tapeless.core.names import Var
 from tapeless.fuse.cost import length
 from tapeless.fuse.vertical import consumed
 from tapeless.ir.effects import is_pure_exp
-from tapeless.ir.syntax import PROVED, Body, Each, Exp, Fun, Index, Let
+from tapeless.ir.syntax import Body, Each, Exp, Fun, Index, Let
 from tapeless.ir.walk import Rewriter, bodies_of, free_vars, map_bodies, statements
 
 LONGEST = 80  # statements of a merged body: what lives in it should stay in registers
@@ -95,7 +95,7 @@ class _Merger:
             if self.uses.of(s.exp).isdisjoint(forwarded):
                 continue
             exp = s.exp
-            if not isinstance(exp, Index) or exp.at != b.vars or set(exp.modes) > {PROVED}:
+            if not isinstance(exp, Index) or exp.at != b.vars:
                 return False
         return bool(forwarded) or bool(reads_a & reads_b)
 

@@ -24,7 +24,6 @@ from tapeless.core.types import Scalar
 from tapeless.fuse.cost import cost, length
 from tapeless.ir.effects import is_pure
 from tapeless.ir.syntax import (
-    PROVED,
     Acc,
     Append,
     Body,
@@ -35,6 +34,7 @@ from tapeless.ir.syntax import (
     Let,
     Loop,
     Update,
+    all_proved,
 )  # fmt: skip
 from tapeless.ir.walk import Rewriter, bodies_of, free_vars, map_bodies, statements, uses
 
@@ -66,7 +66,7 @@ class _Fuser:
         self.reads = Counter(
             s.exp.array
             for s in statements(fun.body)
-            if isinstance(s.exp, Index) and set(s.exp.modes) <= {PROVED}
+            if isinstance(s.exp, Index) and all_proved(s.exp.modes)
         )
 
     def body(self, body: Body) -> Body:

@@ -20,6 +20,11 @@ WRAP = "w"  # negative counts from the end, then as CHECK (what Python's a[i] me
 IGNORE = "i"  # only for Put and Update: out of range does nothing
 
 
+def all_proved(modes: str) -> bool:
+    """Whether no axis can be out of range."""
+    return set(modes) <= {PROVED}
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Fun:
     """A program. Arrays in `writes` (a subset of the parameters) may be consumed."""

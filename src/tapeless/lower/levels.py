@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from tapeless.core.names import Atom, Const, Var
 from tapeless.core.types import INDEX
 from tapeless.ir.effects import may_raise
-from tapeless.ir.syntax import PROVED, Body, Each, Index, Let, Prim
+from tapeless.ir.syntax import Body, Each, Index, Let, Prim, all_proved
 from tapeless.ir.walk import Rewriter, atoms_of, bodies_of
 from tapeless.loop.syntax import SEQ, Op
 from tapeless.lower.branches import Result
@@ -131,7 +131,7 @@ class Levels:
             case Prim():
                 return True
             case Index(array, _, modes):
-                return not checked and set(modes) <= {PROVED} and array not in self.written
+                return not checked and all_proved(modes) and array not in self.written
             case _:
                 return False
 

@@ -19,6 +19,7 @@ from tapeless.analysis.poly import Poly
 from tapeless.core.names import Atom, Const, Loc, Var
 from tapeless.core.types import BOOL, INDEX, Scalar, i64
 from tapeless.ir.syntax import (
+    CHECK,
     PROVED,
     Body,
     Exp,
@@ -100,7 +101,7 @@ class _Carry:
             return None
         (write,) = writes
         assert isinstance(write.exp, Update)
-        if set(write.exp.modes) > {PROVED}:
+        if not set(write.exp.modes) <= {PROVED, CHECK}:
             return None
         if write.outs[0] not in loop.body.results or not _only_read(loop.body, param, write):
             return None

@@ -15,7 +15,7 @@ from dataclasses import replace
 
 from tapeless.core.names import Atom, Const, Var
 from tapeless.core.types import Scalar
-from tapeless.ir.syntax import PROVED, Acc, Body, Each, Fun, Index, Let, Put
+from tapeless.ir.syntax import PROVED, Acc, Body, Each, Fun, Index, Let, Put, all_proved
 from tapeless.ir.walk import map_bodies, statements
 
 SMALL = 16  # cells that a nest can keep in registers while it runs over everything else
@@ -54,7 +54,7 @@ def _gathered(exp: Each, acc: Acc) -> Each | None:
     if not top or len(kept) < 2 or len(set(kept)) < len(kept) or not set(kept) < set(exp.vars):
         return None
     sizes = dict(zip(exp.vars, exp.sizes, strict=True))
-    if set(put.modes) > {PROVED} or _is_small([sizes[v] for v in kept if isinstance(v, Var)]):
+    if not all_proved(put.modes) or _is_small([sizes[v] for v in kept if isinstance(v, Var)]):
         return None
     (var,), (init,) = acc.vars, acc.inits
     assert isinstance(init, Var)

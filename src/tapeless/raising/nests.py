@@ -16,25 +16,23 @@ from functools import partial
 
 from tapeless.analysis.enter import after, entered
 from tapeless.analysis.facts import Facts
-from tapeless.core.names import Atom, Var
+from tapeless.core.names import Var
 from tapeless.core.prims import MATH
 from tapeless.core.types import Scalar
 from tapeless.ir.syntax import (
-    PROVED,
     Acc,
     Alloc,
     Body,
     Each,
     Exp,
     Fun,
-    If,
     Index,
-    Iverson,
     Let,
     Prim,
     Put,
+    all_proved,
 )  # fmt: skip
-from tapeless.ir.walk import bodies_of, map_bodies, type_vars, uses
+from tapeless.ir.walk import map_bodies, uses
 
 CHEAP = 4  # statements that may be run once more per inner iteration
 
@@ -102,7 +100,7 @@ class _Nests:
         if not isinstance(init, Var) or not isinstance(self.facts.defs.get(init), Alloc):
             return False
         puts = [s.exp for s in exp.body.stms if isinstance(s.exp, Put) and var in s.exp.targets]
-        if len(puts) != 1 or puts[0].at != exp.vars or set(puts[0].modes) > {PROVED}:
+        if len(puts) != 1 or puts[0].at != exp.vars:
             return False
         whole = all(self.facts.same(n, s) for n, s in zip(exp.sizes, var.shape, strict=True))
         return whole and self.counts[var] == 1 and init not in set(uses(exp.body))
@@ -131,9 +129,6 @@ def _is_cheap(stm: Let) -> bool:
         case Prim(op):
             return op not in MATH and op not in ("div", "floordiv", "mod", "sqrt", "pow")
         case Index(_, _, modes):
-            return set(modes) <= {PROVED}
+            return all_proved(modes)
         case _:
             return False
-
-
-__all__ = ["Atom", "If", "Iverson", "bodies_of", "flattened", "run", "type_vars"]

@@ -12,11 +12,25 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import replace
+from functools import partial
 
 from tapeless.analysis.enter import after, entered
 from tapeless.analysis.facts import Facts
 from tapeless.core.names import Atom, Var
-from tapeless.ir.syntax import PROVED, Acc, Alloc, Body, Each, Exp, Fun, If, Let, Loop, Put, Update
+from tapeless.ir.syntax import (
+    Acc,
+    Alloc,
+    Body,
+    Each,
+    Exp,
+    Fun,
+    If,
+    Let,
+    Loop,
+    Put,
+    Update,
+    all_proved,
+)
 from tapeless.ir.types_of import atom_of
 from tapeless.ir.walk import atoms_of, bodies_of, free_vars, map_bodies, statements
 
@@ -121,7 +135,7 @@ def fills(facts: Facts, exp: Each, acc: Acc) -> bool:
     if len(puts) != 1 or puts[0].at != exp.vars or id(puts[0]) not in top:
         return False
     whole = all(facts.same(n, s) for n, s in zip(exp.sizes, var.shape, strict=True))
-    return whole and set(puts[0].modes) <= {PROVED}
+    return whole and all_proved(puts[0].modes)
 
 
 class _Private:
@@ -133,7 +147,7 @@ class _Private:
     def body(self, body: Body) -> Body:
         stms: list[Let] = []
         for stm in body.stms:
-            exp = map_bodies(stm.exp, lambda b, e=stm.exp: self.inner(e, b))
+            exp = map_bodies(stm.exp, partial(self.inner, stm.exp))
             if isinstance(exp, Each) and exp.accs:
                 exp = replace(exp, accs=tuple(self.own(acc, stm, stms) for acc in exp.accs))
             new = Let(stm.outs, exp, stm.loc)

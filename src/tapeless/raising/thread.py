@@ -19,6 +19,7 @@ from tapeless.analysis.enter import after, inside
 from tapeless.analysis.facts import Facts
 from tapeless.core.names import Atom, Var
 from tapeless.ir.syntax import (
+    PROVED,
     Acc,
     Body,
     Each,
@@ -32,6 +33,7 @@ from tapeless.ir.syntax import (
     Put,
     Update,
     While,
+    all_proved,
 )  # fmt: skip
 from tapeless.ir.walk import atoms_of, bodies_of, map_bodies
 from tapeless.raising.sums import Term, term
@@ -192,7 +194,11 @@ class Threads:
     ) -> None:  # fmt: skip
         """Assign `value`, or add what `value` adds to the old one."""
         if target.op != "=":
-            self.put_term(target, at, self.added(array, at, value), modes, out, stm)
+            found, checks = self.added(array, at, value)
+            if found.cond is not None and not all_proved(checks):
+                raise NotThreaded
+            modes = "".join(m if c == PROVED else c for c, m in zip(checks, modes, strict=True))
+            self.put_term(target, at, found, modes, out, stm)
             return
         self.refuse((value,))
         self.record(target, at, modes, self.clock + 1, writes=True)
@@ -207,8 +213,8 @@ class Threads:
                 access(self.facts, self.mark, target.param, at, modes, place, order, writes)
             )
 
-    def added(self, array: Var, at: tuple[Atom, ...], value: Atom) -> Term:
-        """What `a with [i] = a[i] + v` adds."""
+    def added(self, array: Var, at: tuple[Atom, ...], value: Atom) -> tuple[Term, str]:
+        """What `a with [i] = a[i] + v` adds, and how the read, which goes, is checked."""
         total = self.defs.get(value) if isinstance(value, Var) else None
         if isinstance(total, Prim) and value in self.pending:
             for old in total.args:
@@ -217,7 +223,7 @@ class Threads:
                     found = term(total, old, self.defs)
                     if found is not None:
                         self.pending -= {value, old}
-                        return found
+                        return found, read.modes
         raise NotThreaded
 
     def postpone(self, var: Var) -> None:

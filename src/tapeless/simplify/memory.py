@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from tapeless.analysis.facts import Facts
 from tapeless.core.names import Atom, Const, Var
-from tapeless.ir.syntax import IGNORE, PROVED, WRAP, Alloc, Each, Index, Update
+from tapeless.ir.syntax import IGNORE, PROVED, WRAP, Alloc, Each, Index, Update, all_proved
 
 DEPTH = 16  # writes looked through
 
@@ -65,6 +65,6 @@ def same_body(facts: Facts, nest: Each) -> Var | None:
     match stm.exp:
         case Index(array, at, modes) if stm.outs == nest.body.results and at == nest.vars:
             whole = all(facts.same(n, s) for n, s in zip(nest.sizes, array.shape, strict=True))
-            if whole and set(modes) <= {PROVED}:
+            if whole and all_proved(modes):
                 return array
     return None

@@ -12,7 +12,7 @@ from functools import partial
 from tapeless.analysis.enter import after, entered
 from tapeless.analysis.facts import Facts
 from tapeless.core.names import Var
-from tapeless.ir.syntax import PROVED, Body, Exp, Fun, Index, Let, Update
+from tapeless.ir.syntax import Body, Exp, Fun, Index, Let, Update, all_proved
 from tapeless.ir.walk import map_bodies, uses
 from tapeless.simplify.memory import apart, same_place
 
@@ -41,7 +41,7 @@ class _Overwritten:
         local = {o for s in body.stms for o in s.outs}
         for stm in body.stms:
             match stm.exp:
-                case Update(array, at, _, modes) if set(modes) <= {PROVED}:
+                case Update(array, at, _, modes) if all_proved(modes):
                     self.before[stm.outs[0]] = array
                     first = self.facts.defs.get(array)
                     if (

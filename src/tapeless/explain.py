@@ -20,9 +20,11 @@ from tapeless.ir.syntax import (
     Call,
     Check,
     Each,
+    Exp,
     Fold,
     For,
     Fun,
+    If,
     Index,
     Let,
     Loop,
@@ -40,6 +42,7 @@ from tapeless.lower.kernel import lower
 from tapeless.lower.own import own
 from tapeless.lower.plan import Plans
 from tapeless.lower.schedule import schedule
+from tapeless.lower.versions import versions
 from tapeless.pipeline import llvm
 from tapeless.unparse.statements import is_copy
 
@@ -120,15 +123,18 @@ def stages(seen: Look) -> dict[str, str]:
 
 
 def decisions(seen: Look) -> Iterator[Note]:
-    fun = own(desugar(seen.optimised)).fun
-    return Decisions(fun, schedule(fun, parallel=seen.settings.parallel)).of(fun.body, 0)
+    twofold = versions(desugar(seen.optimised))
+    fun, tests = own(twofold.fun).fun, twofold.tests
+    plans = schedule(fun, parallel=seen.settings.parallel, tests=tests)
+    return Decisions(fun, plans, tests).of(fun.body, 0)
 
 
 class Decisions:
     """A walk over the program as it is lowered."""
 
-    def __init__(self, fun: Fun, plans: Plans) -> None:
+    def __init__(self, fun: Fun, plans: Plans, tests: frozenset[Var]) -> None:
         self.plans = plans
+        self.tests = tests
         self.params = {p for p in fun.params if p.is_array}
 
     def of(self, body: Body, depth: int) -> Iterator[Note]:
@@ -136,12 +142,19 @@ class Decisions:
             for text in self.statement(stm, depth):
                 yield Note(stm.loc, text)
             inside = depth + isinstance(stm.exp, Each | Fold | Scan | Loop)
-            for inner in bodies_of(stm.exp):
+            for inner in self.usual(stm.exp):
                 yield from self.of(inner, inside)
+
+    def usual(self, exp: Exp) -> tuple[Body, ...]:
+        """Its bodies, without what is only for indices out of range."""
+        is_test = isinstance(exp, If) and exp.cond in self.tests
+        return bodies_of(exp)[:1] if is_test else bodies_of(exp)
 
     def statement(self, stm: Let, depth: int) -> Iterator[str]:
         exp = stm.exp
         match exp:
+            case If(cond) if cond in self.tests:
+                yield "indices are checked once, in front of the loop"
             case Each() if is_copy(exp):
                 yield f"copies {stm.outs[0].hint} ({memory(stm.outs[0])}): it is needed again later"
             case Each(_, sizes, accs, _):

@@ -57,10 +57,14 @@ class Sizes:
 
 
 class Cost:
-    """Cost of bodies under one choice of lanes; `reversed` arrays have their first axis dense."""
+    """Cost of bodies under one choice of lanes; `reversed` arrays have their first axis dense;
+    `tests` are taken to hold."""
 
-    def __init__(self, sizes: Sizes, reversed: frozenset[Var]) -> None:
+    def __init__(
+        self, sizes: Sizes, reversed: frozenset[Var], tests: frozenset[Var] = frozenset()
+    ) -> None:
         self.sizes = sizes
+        self.tests = tests
         self.reversed = reversed
         self.varying: dict[int, set[Var]] = {}
         self.shared: dict[Var, Var] = {}  # loads done once for several rows of a counter
@@ -88,6 +92,8 @@ class Cost:
                 return self.put(targets, at, lanes)
             case Call() | Append():
                 return UNKNOWN
+            case If(cond, then) if cond in self.tests:
+                return 2.0 + self.body(then, lanes)
             case If(_, then, orelse):
                 both = self.body(then, lanes) + self.body(orelse, lanes)
                 return 2.0 + (both if lanes else both / 2)

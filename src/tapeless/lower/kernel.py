@@ -44,14 +44,16 @@ from tapeless.lower.own import Owned, own
 from tapeless.lower.plan import Plans
 from tapeless.lower.schedule import schedule
 from tapeless.lower.state import Place, Want
+from tapeless.lower.versions import versions
 
 
 def lower(fun: Fun, layouts: Sequence[str], *, parallel: bool = True) -> Proc:
     """`fun` as a kernel; `layouts`: "C", "F" or "S" for each array parameter, in order."""
-    owned = own(desugar(fun))
+    twofold = versions(desugar(fun))
+    owned = own(twofold.fun)
     arrays = [p for p in fun.params if p.is_array]
     reversed = frozenset(p for p, x in zip(arrays, layouts, strict=True) if x == "F")
-    plans = schedule(owned.fun, parallel=parallel, reversed=reversed)
+    plans = schedule(owned.fun, parallel=parallel, reversed=reversed, tests=twofold.tests)
     return Kernel(owned, plans).run(tuple(layouts))
 
 

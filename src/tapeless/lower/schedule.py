@@ -41,9 +41,13 @@ FEW = 4  # too few iterations to share among threads, or to vectorise across
 TOO_LITTLE_WORK = 20_000  # never worth threads
 
 
-def schedule(fun: Fun, *, parallel: bool, reversed: frozenset[Var] = frozenset()) -> Plans:
-    """Plans for the nests of `fun`; `parallel` allows threads."""
-    scheduler = _Scheduler(fun, parallel, reversed)
+def schedule(
+    fun: Fun, *, parallel: bool, reversed: frozenset[Var] = frozenset(),
+    tests: frozenset[Var] = frozenset(),
+) -> Plans:  # fmt: skip
+    """Plans for the nests of `fun`; `parallel` allows threads. What is only for the case that one
+    of `tests` fails runs in written order."""
+    scheduler = _Scheduler(fun, parallel, reversed, tests)
     scheduler.body(fun.body, threads=parallel, lanes=True)
     return scheduler.plans
 
@@ -57,10 +61,13 @@ class Choice:
 
 
 class _Scheduler:
-    def __init__(self, fun: Fun, parallel: bool, reversed: frozenset[Var]) -> None:
+    def __init__(
+        self, fun: Fun, parallel: bool, reversed: frozenset[Var], tests: frozenset[Var]
+    ) -> None:
         self.plans = Plans()
+        self.tests = tests
         self.known = Definitions(fun.body)
-        self.cost = Cost(Sizes({}), reversed)
+        self.cost = Cost(Sizes({}), reversed, tests)
         self.accs: dict[Var, Acc] = {}
         for stm in statements(fun.body):
             if isinstance(stm.exp, Each):
@@ -92,6 +99,8 @@ class _Scheduler:
             match stm.exp:
                 case Each():
                     self.each(stm.exp, threads, lanes)
+                case If(cond, then) if cond in self.tests:
+                    self.body(then, threads=threads, lanes=lanes)
                 case _:
                     for inner in bodies_of(stm.exp):
                         self.body(inner, threads=threads, lanes=lanes)
@@ -193,6 +202,8 @@ class _Scheduler:
             match stm.exp:
                 case Each():
                     total += self.choose(stm.exp).cost
+                case If(cond, then) if cond in self.tests:
+                    total += 2.0 + self.outside_lanes(then)
                 case If() | Iverson():
                     arms = [self.outside_lanes(b) for b in bodies_of(stm.exp)]
                     total += 2.0 + sum(arms) / len(arms)

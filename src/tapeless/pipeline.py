@@ -3,7 +3,7 @@ machine code: lowering, LLVM, an object file."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -15,6 +15,7 @@ from tapeless.fuse import horizontal, vertical
 from tapeless.ir.syntax import Fun
 from tapeless.ir.verify import verify as check
 from tapeless.loop.syntax import Proc
+from tapeless.loop.verify import verify as check_loops
 from tapeless.lower.kernel import lower
 from tapeless.raising import carry, gather, loops, nests, private, promote, whiles
 from tapeless.runtime import machine
@@ -30,29 +31,39 @@ SHAPE: tuple[Pass, ...] = (
     vertical.run, horizontal.run, hoist.run,
 )  # fmt: skip
 FINISH: tuple[Pass, ...] = ()
-PASSES: tuple[Pass, ...] = (*TIDY, *SHAPE, *FINISH)
 ROUNDS = 6  # of tidying and shaping, at most
+
+
+CHECKED = False  # whether every step is verified, whoever asks: the tests set it
+
+
+def stages(fun: Fun) -> Iterator[tuple[Pass, Fun]]:
+    """Each pass that changes `fun`, with the program after it."""
+    for k in range(ROUNDS + 1):
+        before = fun
+        for step in SHAPE if k > 0 else ():
+            new = step(fun)
+            if new is not fun:
+                yield step, new
+            fun = new
+        if k > 0 and fun is before:
+            break
+        for step in TIDY:
+            fun = step(fun)
+            yield step, fun
+    for step in (*FINISH, *TIDY) if FINISH else ():
+        fun = step(fun)
+        yield step, fun
 
 
 def optimise(fun: Fun, verify: bool = False) -> Fun:
     """`fun` after all passes; `verify` checks the rules of Core after each of them."""
-
-    def apply(passes: Sequence[Pass], fun: Fun) -> Fun:
-        for step in passes:
-            new = step(fun)
-            if verify and new is not fun:
-                check(new)
-            fun = new
-        return fun
-
-    fun = apply(TIDY, fun)
-    for _ in range(ROUNDS):
-        shaped = apply(SHAPE, fun)
-        if shaped is fun:
-            break
-        fun = apply(TIDY, shaped)
-    if FINISH:
-        fun = apply(TIDY, apply(FINISH, fun))
+    if verify or CHECKED:
+        check(fun)
+    for _, new in stages(fun):
+        if verify or CHECKED:
+            check(new)
+        fun = new
     return fun
 
 
@@ -73,6 +84,8 @@ def compile(
 ) -> tuple[KernelType, bytes]:
     """An optimised program as a kernel for arrays of these layouts, and its object file."""
     proc = lower(fun, layouts, parallel=choices.parallel)
+    if CHECKED:
+        check_loops(proc)
     return kernel_type(fun, proc, layouts), machine.compile_object(llvm(proc, choices))
 
 

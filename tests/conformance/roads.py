@@ -80,10 +80,9 @@ def stages(program: Traced) -> Iterator[tuple[str, Fun]]:
     fun = program.fun
     verify(fun)
     yield "trace", fun
-    for step in pipeline.PASSES:
-        fun = step(fun)
-        verify(fun)
-        yield step.__module__.removeprefix("tapeless."), fun
+    for step, new in pipeline.stages(fun):
+        verify(new)
+        yield step.__module__.removeprefix("tapeless."), new
 
 
 def interpreted(

@@ -28,6 +28,59 @@ def program(text: str, *args: tuple) -> None:
 
 A34, B45 = floats(3, 4), floats(4, 5)
 program(
+    """fun arms(n: i64, m: i64, x: f64[n, m], c: bool) {
+  k: i64, y: f64[n, k] = if c {
+    d: i64 = m + 1
+    z: f64[n, d] = each (i < n, j < d) {
+      o: f64 = f64(j)
+      return o
+    }
+    return d, z
+  } else {
+    return m, x
+  }
+  start: f64[m] = zeros f64[m]
+  s: i64, w: f64[s] = loop (s1: i64 = m, w1: f64[s1] = start) while {
+    more: bool = s1 < 6
+    return more
+  } do {
+    e: bool = s1 == 4
+    s2: i64, w2: f64[s2] = if e {
+      g: i64 = s1 + 2
+      h: f64[g] = each (l < g) {
+        q: f64 = f64(l)
+        return q
+      }
+      return g, h
+    } else {
+      r: i64 = s1 + 1
+      t: f64[r] = zeros f64[r]
+      return r, t
+    }
+    return s2, w2
+  }
+  return y, w
+}""",
+    (3, 4, floats(3, 4), True), (3, 4, floats(3, 4), False), (2, 0, floats(2, 0), True),
+)  # fmt: skip
+program(
+    """fun rows_of_sums(n: i64, m: i64, x: f64[m, n], *c: f64[m]) {
+  r: f64[m] = each (k < n) with (acc: f64[m] += c) {
+    each (i < m) {
+      u: f64 = x[i, k]
+      v: f64 = exp(u)
+      put acc[i] <- v
+      return
+    }
+    ok: bool = k < 100
+    check ok else ValueError("k")
+    return
+  }
+  return r
+}""",
+    (5, 300, floats(300, 5), floats(300)),
+)
+program(
     """fun matmul(n: i64, m: i64, k: i64, a: f64[n, k], b: f64[k, m]) {
   c: f64[n, m] = each (i < n, j < m) {
     s: f64 = each (l < k) with (acc: f64 += 0.0) {

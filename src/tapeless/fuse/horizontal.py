@@ -12,14 +12,14 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import partial
 
-from tapeless.analysis.enter import after, entered
-from tapeless.analysis.facts import Facts
 from tapeless.analysis.lastuse import Uses
 from tapeless.core.names import Var
 from tapeless.fuse.cost import length
 from tapeless.fuse.vertical import consumed
 from tapeless.ir.effects import is_pure_exp
-from tapeless.ir.syntax import Body, Each, Exp, Fun, Index, Let
+from tapeless.ir.sizes import Sizes
+from tapeless.ir.syntax import Body, Check, Each, Exp, Fun, If, Index, Iverson, Let, Prim
+from tapeless.ir.types_of import size_of
 from tapeless.ir.walk import Rewriter, bodies_of, free_vars, map_bodies, statements
 
 LONGEST = 80  # statements of a merged body: what lives in it should stay in registers
@@ -27,56 +27,65 @@ LONGEST = 80  # statements of a merged body: what lives in it should stay in reg
 
 def run(fun: Fun) -> Fun:
     walk = _Merger()
-    walk.facts.params(fun.params)
     body = walk.body(fun.body)
     return replace(fun, body=body) if walk.changed else fun
 
 
 class _Merger:
     def __init__(self) -> None:
-        self.facts = Facts()
+        self.sizes = Sizes()
+        self.defs: dict[Var, Exp] = {}
         self.uses = Uses()
         self.changed = False
 
     def body(self, body: Body) -> Body:
-        stms = list(body.stms)
-        for k, stm in enumerate(stms):
-            if bodies_of(stm.exp):
-                exp = map_bodies(stm.exp, partial(self.inner, stm.exp))
-                stms[k] = stm = Let(stm.outs, exp, stm.loc)
-            after(self.facts, stm)
-        q = 1
-        while q < len(stms):
-            q = self.merge_into_earlier(stms, q)
+        """Each statement with the ones before it, by the equalities that are checked before it."""
+        mark = self.sizes.mark()
+        stms: list[Let] = []
+        for stm in body.stms:
+            exp = map_bodies(stm.exp, partial(self.inner, stm.exp))
+            stms.append(Let(stm.outs, exp, stm.loc))
+            self.merge_into_earlier(stms)
+            if isinstance(exp, Prim):
+                self.defs[stm.outs[0]] = exp
+            elif isinstance(exp, Check):
+                self.sizes.learn(exp.cond, self.defs)
+        self.sizes.undo(mark)
         return Body(tuple(stms), body.results)
 
     def inner(self, exp: Exp, body: Body) -> Body:
-        with entered(self.facts, exp, body):
-            return self.body(body)
+        mark = self.sizes.mark()
+        if isinstance(exp, Iverson) or (isinstance(exp, If) and body is exp.then):
+            self.sizes.learn(exp.cond, self.defs)
+        new = self.body(body)
+        self.sizes.undo(mark)
+        return new
 
-    def merge_into_earlier(self, stms: list[Let], q: int) -> int:
-        """Merge statement q with an earlier one if possible; the position to go on from."""
-        later = stms[q].exp
-        if isinstance(later, Each) and not _has_nests(later):
-            for p in range(q - 1, -1, -1):
-                earlier = stms[p].exp
-                if not isinstance(earlier, Each) or not self.alike(earlier, later):
-                    continue
-                place = self.place(stms, p, q)
-                if place is None or not self.mergeable(stms[p], stms[q]):
-                    continue
-                stms[place] = merged(stms[p], stms[q])
-                del stms[p + q - place]
-                self.changed = True
-                return q
-        return q + 1
+    def merge_into_earlier(self, stms: list[Let]) -> None:
+        """Merge the last statement with an earlier one if possible."""
+        later, q = stms[-1].exp, len(stms) - 1
+        if not isinstance(later, Each) or _has_nests(later):
+            return
+        for p in range(q - 1, -1, -1):
+            earlier = stms[p].exp
+            if not isinstance(earlier, Each) or not self.alike(earlier, later):
+                continue
+            place = self.place(stms, p, q)
+            if place is None or not self.mergeable(stms[p], stms[q]):
+                continue
+            stms[place] = merged(stms[p], stms[q])
+            del stms[p + q - place]
+            self.changed = True
+            return
 
     def alike(self, a: Each, b: Each) -> bool:
         if len(a.sizes) != len(b.sizes) or _has_nests(a):
             return False
         if length(a.body) + length(b.body) > LONGEST:
             return False
-        return all(self.facts.same(m, n) for m, n in zip(a.sizes, b.sizes, strict=True))
+        return all(
+            self.sizes.same(size_of(m), size_of(n)) for m, n in zip(a.sizes, b.sizes, strict=True)
+        )
 
     def mergeable(self, first: Let, second: Let) -> bool:
         """Whether the second reads the first's results only at its own index, neither overwrites
@@ -101,7 +110,7 @@ class _Merger:
 
     def place(self, stms: list[Let], p: int, q: int) -> int | None:
         """Where both can stand: at p, if the later one can move up; at q, if the earlier one can
-        move down."""
+        move down. Nothing moves up past a check, on which its indices may rely."""
         between = stms[p + 1 : q]
         first, second = stms[p], stms[q]
         made = {o for s in between for o in s.outs}
@@ -110,7 +119,8 @@ class _Merger:
         read_between = set().union(*(self.uses.of(s.exp) for s in between)) if between else set()
         taken_between = set().union(*(consumed(s.exp) for s in between)) if between else set()
         if (
-            is_pure_exp(second.exp)
+            pure_between
+            and is_pure_exp(second.exp)
             and not made & needed
             and not consumed(second.exp) & read_between
         ):
@@ -120,9 +130,7 @@ class _Merger:
             mentioned |= free_and_operands(s.exp)
         if mentioned.intersection(first.outs) or not is_pure_exp(first.exp):
             return None
-        if taken_between & self.uses.of(first.exp) or not (pure_between or is_pure_exp(first.exp)):
-            return None
-        return q
+        return None if taken_between & self.uses.of(first.exp) else q
 
 
 def _has_nests(exp: Each) -> bool:

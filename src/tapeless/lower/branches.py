@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 from tapeless.analysis.storage import FRESH, MIXED
 from tapeless.core.names import Atom, Const, Var
-from tapeless.core.types import Scalar
+from tapeless.core.types import Array, Scalar
 from tapeless.ir.syntax import Body, Let
 from tapeless.loop.syntax import Buf, Name, Value
 from tapeless.loop.syntax import If as Branch
@@ -111,32 +111,36 @@ class Branches(Registers):
     ) -> tuple[Result, ...]:
         """The results of one arm, in whole buffers or at the meeting places."""
         if body is None:
-            return tuple(self.zeros(o, w) for o, w in zip(stm.outs, wants, strict=True))
+            return tuple(self.zeros(o, w, stm.outs) for o, w in zip(stm.outs, wants, strict=True))
         return tuple(
-            self.settled(r, out, want)
-            for r, out, want in zip(self.body(body, wants), stm.outs, wants, strict=True)
+            self.settled(r, atom, want)
+            for r, atom, want in zip(self.body(body, wants), body.results, wants, strict=True)
         )
 
-    def settled(self, result: Result, out: Var, want: Want | None) -> Result:
-        """An array at its meeting place, or as a whole contiguous buffer."""
+    def settled(self, result: Result, atom: Atom, want: Want | None) -> Result:
+        """An array at its meeting place, or as a whole contiguous buffer: seen with the sizes
+        that it has in its arm."""
         if not isinstance(result, Place):
             return result
+        assert isinstance(atom, Var)
         if want is not None and want.place is not None:
-            self.copy(want.place, result, out)
+            self.copy(want.place, result, atom)
             return want.place
         if self.in_lanes:  # both arms leave the array where it is
             return result
-        if result.prefix or not self.is_contiguous(result, out):
-            return Place(self.exact_strides(self.view(result, out), out))
+        if result.prefix or not self.is_contiguous(result, atom):
+            return Place(self.exact_strides(self.view(result, atom), atom))
         return result
 
-    def zeros(self, out: Var, want: Want | None) -> Result:
-        if not out.is_array:
+    def zeros(self, out: Var, want: Want | None, outs: tuple[Var, ...]) -> Result:
+        """Zeros; sizes among `outs` are zero too."""
+        if not isinstance(out.type, Array):
             return Const(0, out.dtype)
         if want is not None and want.place is not None:
             self.clear(want.place, self.shape(out))
             return want.place
-        return self.allocate(out, zero=True)
+        shape = tuple(0 if s in outs else s for s in out.shape)
+        return self.allocate(out.fresh(Array(out.dtype, shape)), zero=True)
 
 
 def _outs(stms: list[Let]) -> list[Var]:

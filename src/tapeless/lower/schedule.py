@@ -122,7 +122,11 @@ class _Scheduler:
             levels.append(Level(d, kind, rows=ROWS if d == tile else 1))
         number, inner = self.work(exp)
         self.plans.set(exp, Plan(tuple(levels), number, inner))
-        self.body(exp.body, threads=threads and shared is None, lanes=lanes and lane is None)
+        self.body(
+            exp.body,
+            threads=threads and shared is None and lane is None,
+            lanes=lanes and lane is None,
+        )
 
     def uses_tile(self, shape: Shape, lane: int | None, lanes: bool) -> bool:
         """Rows pay where lanes run in the nest, around it, or in nests within."""

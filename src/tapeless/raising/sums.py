@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from tapeless.core.names import Atom, Const, Var
 from tapeless.core.types import BOOL
 from tapeless.ir.syntax import Exp, Let, Prim
+from tapeless.ir.walk import atoms_of
 
 OPERATORS = {"add": "+", "sub": "+", "mul": "*", "min": "min", "max": "max"}
 LOGICAL = {"or": "max", "and": "min"}
@@ -29,6 +30,12 @@ class Term:
     first: tuple[Let, ...] = ()
     cond: Atom | None = None
     when: bool = True
+
+    def operands(self) -> set[Atom]:
+        """What must be computed before it, besides `first`."""
+        made = {o for stm in self.first for o in stm.outs}
+        read = {a for stm in self.first for a in atoms_of(stm.exp)}
+        return ({self.value} | read | ({self.cond} if self.cond is not None else set())) - made
 
 
 def term(exp: Prim, s: Atom, defs: Mapping[Var, Exp]) -> Term | None:

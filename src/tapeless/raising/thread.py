@@ -248,8 +248,9 @@ class Threads:
         now = self.current[target]
         found = term(exp, now, self.defs) if now in exp.args else None
         if found is not None and (exp.op == "select" or not self.is_guarded(result, now)):
-            self.pending.difference_update(exp.args)
-            self.refuse((found.value,))
+            kept = found.operands()
+            self.pending -= {a for a in exp.args if isinstance(a, Var) and a not in kept}
+            self.refuse(kept)
             self.put_term(target, (), found, "", out, stm)
             self.new_version(target, result)
         else:

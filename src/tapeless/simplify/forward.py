@@ -146,8 +146,7 @@ class _Forward(Rewriter):
         if known is not None:
             self.map[out] = known
             return
-        again = self.find(stm, (op, *self.ordered(op, args)))
-        if again:
+        if self.find(stm, (op, self.operands(op, args))):
             return
         self.emit(stm, Prim(op, args))
         if out.type == INDEX:
@@ -157,16 +156,15 @@ class _Forward(Rewriter):
         """Use the earlier result of an equal expression; else remember this one."""
         old = self.seen.get(key)
         if old is not None:
-            self.map[stm.outs[0]] = old
+            self.map[stm.outs[0]] = self.atom(old)
             return True
         self.seen[key] = stm.outs[0]
         self.trail.append(key)
         return False
 
-    def ordered(self, op: str, args: tuple[Atom, ...]) -> tuple[Atom, ...]:
-        if op in COMMUTATIVE and len(args) == 2 and id(args[0]) > id(args[1]):
-            return (args[1], args[0])
-        return args
+    def operands(self, op: str, args: tuple[Atom, ...]) -> Hashable:
+        """The same for operands that give the same in any order."""
+        return frozenset(args) if op in COMMUTATIVE and len(args) == 2 else args
 
     def affine(self, stm: Let) -> None:
         """Integers with equal polynomials are equal."""

@@ -7,6 +7,7 @@ import collections
 import multiprocessing
 import sys
 import time
+import warnings
 
 from tests.conformance.fuzz.check import Verdict, check
 from tests.conformance.fuzz.program import make
@@ -19,6 +20,7 @@ def judge(task: tuple[int, bool, bool]) -> tuple[int, Verdict]:
 
 
 def smallest(seed: int, verdict: Verdict, core: bool, machine: bool) -> str:
+    warnings.simplefilter("ignore")  # programs that shrinking breaks
     program = make(seed)
 
     def fails(source: str) -> bool:

@@ -1,0 +1,85 @@
+"""What passes leave behind is bound where it is used, and holds where it stands."""
+
+from __future__ import annotations
+
+from tests.passes.support import exps, kinds, optimised
+
+EQUAL_SUMS = """
+fun sums(n: i64, x: f64[n]) {
+  y: f64[n, n] = each (i < n, j < n) {
+    s: i64 = i + j
+    k: i64 = j + 1
+    a: i64 = i + k
+    b: i64 = s + 1
+    c: i64 = s + 1
+    d: i64 = a * b
+    e: i64 = d * c
+    f: f64 = f64(e)
+    return f
+  }
+  return y
+}"""
+
+RUNNING_PRICE = """
+fun price(n: i64, m: i64, x: f64[n, m]) {
+  r: f64 = loop (t: f64 = 0.0) for i < n {
+    p: f64, q: f64 = loop (p1: f64 = 1.0, q1: f64 = 0.0) for j < m {
+      e: f64 = x[i, j]
+      p2: f64 = p1 * e
+      d: f64 = p2 / e
+      q2: f64 = q1 + d
+      return p2, q2
+    }
+    u: f64 = t + q
+    return u
+  }
+  return r
+}"""
+
+CHECKED_BETWEEN = """
+fun between(n: i64, m: i64, x: f64[n], y: f64[m]) {
+  a: f64[n] = each (i < n) {
+    u: f64 = x[i]
+    v: f64 = exp(u)
+    return v
+  }
+  same: bool = n == m
+  check same else ValueError("sizes {0} and {1}", n, m)
+  b: f64[n] = each (j < n) {
+    p: f64 = x[j]
+    q: f64 = y[j]
+    r: f64 = p * q
+    return r
+  }
+  return a, b
+}"""
+
+GUARDED_BY_STATE = """
+fun guarded(n: i64, x: f64[n]) {
+  s: f64, k: i64 = loop (s1: f64 = 0.0, k1: i64 = 0) for i < n {
+    u: f64 = x[i]
+    k2: i64 = k1 + i
+    c: bool = 3 < k2
+    t: f64 = s1 + u
+    s2: f64 = select(c, t, s1)
+    return s2, k2
+  }
+  return s, k
+}"""
+
+
+def test_a_sum_found_again_twice_is_bound():
+    optimised(EQUAL_SUMS)
+
+
+def test_a_sum_of_what_another_state_variable_holds_stays_a_loop():
+    assert "Loop" in kinds(optimised(RUNNING_PRICE))
+
+
+def test_a_sum_under_a_condition_on_state_stays_a_loop():
+    assert "Loop" in kinds(optimised(GUARDED_BY_STATE))
+
+
+def test_a_nest_does_not_move_up_past_the_check_it_relies_on():
+    new = [type(e).__name__ for e in exps(optimised(CHECKED_BETWEEN))]
+    assert new.index("Check") < new.index("Each")

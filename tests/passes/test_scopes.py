@@ -67,6 +67,22 @@ fun guarded(n: i64, x: f64[n]) {
   return s, k
 }"""
 
+GROWING = """
+fun growing(n: i64, x: f64[n]) {
+  start: f64[0] = empty f64[0]
+  k: i64, a: f64[k] = loop (k1: i64 = 0, a1: f64[k1] = start) for i < n {
+    u: f64 = x[i]
+    k2: i64 = k1 + 1
+    a2: f64[k2] = append(a1, u, k2)
+    return k2, a2
+  }
+  return a
+}"""
+
+
+def test_the_size_of_an_array_that_grows_stays_state():
+    optimised(GROWING)
+
 
 def test_a_sum_found_again_twice_is_bound():
     optimised(EQUAL_SUMS)

@@ -41,7 +41,7 @@ from tapeless.ir.syntax import (
     Update,
     While,
 )  # fmt: skip
-from tapeless.ir.walk import Rewriter, free_vars
+from tapeless.ir.walk import Rewriter, free_vars, type_vars
 from tapeless.simplify.laws import law
 from tapeless.simplify.memory import same_body, stored
 
@@ -299,13 +299,14 @@ class _Forward(Rewriter):
         """Without integer state that grows by the same amount in every pass of a For."""
         assert isinstance(exp.form, For)
         defs = {s.outs[0]: s.exp for s in exp.body.stms if len(s.outs) == 1}
-        inner = {o for s in exp.body.stms for o in s.outs}
+        held = {o for s in exp.body.stms for o in s.outs}.union(exp.params)
+        sizes = {s for p in exp.params for s in type_vars(p.type)}
         keep: list[int] = []
         var, size = exp.form.var, self.atom(exp.form.size)
         top: list[Let] = []
         for k, (param, result) in enumerate(zip(exp.params, exp.body.results, strict=True)):
             step = _step(param, result, defs)
-            if step is None or step in inner or step in exp.params or step is var:
+            if step is None or step in held or step is var or param in sizes:
                 keep.append(k)
                 continue
             step, init = self.atom(step), self.atom(exp.inits[k])

@@ -41,8 +41,8 @@ def test_matrix_product_is_a_register_tile_in_lanes_over_columns(name: str):
     assert found[1:3] == [(SEQ, "tile"), (SEQ, "l")]
 
 
-def test_product_with_transposed_matrix_has_lanes_over_the_sum():
-    assert (SIMD, "l") in loops("two_tiles")
+def test_product_with_transposed_matrix_lays_the_rows_of_its_lanes_side_by_side():
+    assert loops("two_tiles")[:3] == [(SIMD, "j"), (SEQ, "l"), (SEQ, "tile")]
 
 
 def test_lanes_over_bodies_not_over_their_partners():

@@ -74,6 +74,8 @@ class Cost:
 
     def stm(self, stm: Let, lanes: Motion | None) -> float:
         cost = self.exp(stm.exp, lanes)
+        if lanes and not lanes.rows.isdisjoint(stm.outs):
+            cost = 1.0
         for out in stm.outs:
             counter = self.shared.get(out)
             if counter is not None and (lanes is None or counter is not lanes.lane):

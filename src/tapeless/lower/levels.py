@@ -9,13 +9,14 @@ from tapeless.core.types import INDEX
 from tapeless.ir.effects import may_raise
 from tapeless.ir.syntax import Body, Each, Index, Let, Prim, all_proved
 from tapeless.ir.walk import Rewriter, atoms_of, bodies_of
-from tapeless.loop.syntax import SEQ, Op
+from tapeless.loop.syntax import SEQ, SIMD, Op
 from tapeless.lower.branches import Result
 from tapeless.lower.builder import ZERO, index
 from tapeless.lower.calls import Calls
 from tapeless.lower.jam import Jam
 from tapeless.lower.plan import Level, Plan
 from tapeless.lower.registers import Range
+from tapeless.lower.rows import Nest, with_rows
 from tapeless.lower.state import Place, Want
 
 MOST_BLOCKS = 64  # of a loop that threads share
@@ -94,9 +95,35 @@ class Levels:
 
         def inside() -> None:
             self.emit(ready)
-            self.level(depth + 1, rest)
+            self.level(depth + 1, self.with_rows(depth, rest) if level.kind == SIMD else rest)
 
         self.low.carrying_loop(loop, (now.body,), self.own(depth, now), inside)
+
+    def with_rows(self, depth: int, now: _Pass) -> _Pass:
+        """The pass that one round of lanes makes, after what its lanes read again and again is
+        laid side by side."""
+        if len(now.cells) > 1:
+            return now
+        low, lane = self.low, self.plan.levels[depth].dim
+        dims = self.inner_dims(depth)
+        outer: dict[Var, Atom] = {}
+        inner: dict[Var, Atom] = {}
+        for d, (counter, size) in enumerate(zip(now.vars, self.exp.sizes, strict=True)):
+            (inner if d in dims else outer)[counter] = size
+        var = now.vars[lane]
+        reads = [
+            r for r in Nest(now.body, var, outer, inner, self.written).reads()
+            if not self.is_dense(r.exp, var)
+        ]  # fmt: skip
+        made, body = with_rows(now.body, reads, low.plans)
+        self.emit(made)
+        return replace(now, body=body) if made else now
+
+    def is_dense(self, exp: Index, lane: Var) -> bool:
+        """Whether neighbouring lanes read neighbouring elements."""
+        place = self.low.places[exp.array]
+        strides = place.buf.strides[len(place.prefix) :]
+        return all(s == index(1) for a, s in zip(exp.at, strides, strict=True) if a is lane)
 
     def emit(self, stms: list[Let]) -> None:
         for stm in stms:

@@ -8,6 +8,7 @@ be shared, by blocks; the emitter wakes threads only where the counted work is w
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -31,9 +32,10 @@ from tapeless.ir.syntax import (
 )  # fmt: skip
 from tapeless.ir.walk import bodies_of, bound, statements
 from tapeless.loop.syntax import SEQ, SIMD, THREADS
-from tapeless.lower.cost import LANES, REDUCTION, ROWS, TAIL, Cost, Sizes
+from tapeless.lower.cost import GATHER, LANES, REDUCTION, ROWS, TAIL, Cost, Sizes
 from tapeless.lower.legal import fits_lanes, fits_threads, puts_outside
 from tapeless.lower.plan import Level, Plan, Plans
+from tapeless.lower.rows import Nest, Read
 from tapeless.lower.shape import Shape, inner_part, is_common, shape_of
 from tapeless.lower.strides import Definitions, Motion
 
@@ -111,7 +113,7 @@ class _Scheduler:
         shared = self.shared_dim(exp) if threads else None
         levels = [] if shared is None else [Level(shared, THREADS, blocks=True)]
         tile = shape.tile if self.uses_tile(shape, lane, lanes) else None
-        order = shape.order(lane)
+        order = shape.order(lane, lane is not None and bool(self.rows(exp, lane)))
         if tile is not None:  # within the lanes, so that what they load stays near
             order.remove(tile)
             outer = [d for d in order if d in shape.parallel]
@@ -171,17 +173,19 @@ class _Scheduler:
         shape = self.shape(exp)
         motion = Motion(self.known, exp.vars[lane], bound(exp.body) | set(exp.vars))
         motion.fixed.update(v for v in exp.vars if v is not exp.vars[lane])
+        rows = self.rows(exp, lane)
+        motion.rows.update(r.out for r in rows)
         rounds = [max(self.cost.sizes.of(s), 0.0) for s in exp.sizes]
         rounds[lane] = -(-rounds[lane] // LANES)
         counts, total = {-1: 1.0}, 1.0
-        order = shape.order(lane)
+        order = shape.order(lane, bool(rows))
         for position, d in enumerate(order):
             if d == lane:
                 joins = sum(not shape.dims_of_index(p.at) for p in puts_outside(exp.body))
                 overhead = total * (TAIL + REDUCTION * joins * (lane in shape.reductions))
             total *= rounds[d]
             counts[position] = total
-        cost = overhead + total
+        cost = overhead + total + rounds[lane] * self.making(rows)
         for stm in exp.body.stms:
             dims = shape.dims_of(stm)
             if isinstance(stm.exp, Put):
@@ -192,6 +196,30 @@ class _Scheduler:
             depth = max((order.index(d) for d in dims), default=-1)
             cost += counts[depth] * self.cost.stm(stm, motion)
         return cost + total * self.stores(exp, lane)
+
+    def rows(self, exp: Each, lane: int) -> list[Read]:
+        """Reads of rows that pay if dimension `lane` runs in lanes: these would be gathered."""
+        shape, var = self.shape(exp), exp.vars[lane]
+        if lane in shape.reductions:
+            return []
+        sizes = dict(zip(exp.vars, exp.sizes, strict=True))
+        written = {i for acc in exp.accs for i in acc.inits}
+        inner = {v: s for v, s in sizes.items() if v is not var}
+        reads = Nest(exp.body, var, {var: sizes[var]}, inner, written).reads()
+        return [r for r in reads if not self.is_dense(r, var)]
+
+    def is_dense(self, read: Read, lane: Var) -> bool:
+        """Whether neighbouring lanes read neighbouring elements."""
+        axes = range(len(read.exp.at))
+        return read.exp.at[axes[0] if read.exp.array in self.cost.reversed else axes[-1]] is lane
+
+    def making(self, rows: list[Read]) -> float:
+        """The cost of laying out rows for one round of lanes."""
+        found = {r.row: r for r in rows}
+        return sum(
+            (GATHER + 2.0) * math.prod(self.cost.sizes.of(s) for s in r.sizes)
+            for r in found.values()
+        )
 
     def stores(self, exp: Each, dim: int) -> float:
         """Storing the element results when `dim` runs in lanes."""

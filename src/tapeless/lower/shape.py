@@ -36,12 +36,15 @@ class Shape:
     def dims_of_index(self, at: tuple[Atom, ...]) -> list[int]:
         return [d for d, found in enumerate(self.varying) if any(a in found for a in at)]
 
-    def order(self, lane: int | None) -> list[int]:
-        """Dimensions from outer to inner: reductions innermost, in each part the lanes last."""
+    def order(self, lane: int | None, rows: bool = False) -> list[int]:
+        """Dimensions from outer to inner: reductions innermost, in each part the lanes last; but
+        lanes that keep `rows` run through all else meanwhile."""
         first = [d for d in self.parallel if d != lane]
         last = [d for d in self.reductions if d != lane]
         if lane is None:
             return first + last
+        if rows:
+            return [lane, *first, *last]
         return [*first, lane, *last] if lane in self.parallel else [*first, *last, lane]
 
 

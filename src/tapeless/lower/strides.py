@@ -35,6 +35,7 @@ class Motion:
         self.inside = inside
         self.memo: dict[Var, int | None] = {lane: 1}
         self.fixed: set[Var] = set()  # counters that all lanes share
+        self.rows: set[Var] = set()  # reads of rows that lie side by side
 
     def of(self, atom: Atom) -> int | None:
         """By how much an integer changes; None: by no fixed number. 0 for all that stays."""

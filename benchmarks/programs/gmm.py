@@ -112,12 +112,7 @@ def gmm_parallel(x, alpha, mu, q, l):
     scale = freedom * d * math.log(GAMMA / math.sqrt(2.0)) - 0.25 * d * (d - 1) * math.log(math.pi)
     for j in range(d):
         scale -= math.lgamma(0.5 * freedom - 0.5 * j)
-    squares = 0.0
-    for c in range(k):
-        for r in range(d):
-            squares += diagonal[c, r] * diagonal[c, r]
-        for r in range(l.shape[1]):
-            squares += l[c, r] * l[c, r]
+    squares = np.sum(diagonal * diagonal) + np.sum(l * l)
     return total - 0.5 * n * d * math.log(2.0 * math.pi) + k * scale - 0.5 * GAMMA * GAMMA * squares
 
 

@@ -24,7 +24,7 @@ from tapeless.frontend.places import (
     read_object,
     write_object,
 )  # fmt: skip
-from tapeless.frontend.scalars import Scalar, convert, scalar
+from tapeless.frontend.scalars import convert, scalar
 from tapeless.frontend.values import (
     Arr,
     ArrayObj,
@@ -34,6 +34,7 @@ from tapeless.frontend.values import (
     Num,
     Ref,
     Reshape,
+    Scalar,
     Tup,
     Value,
     is_number,

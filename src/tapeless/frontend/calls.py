@@ -21,13 +21,14 @@ from tapeless.frontend.attributes import attribute
 from tapeless.frontend.builtin_rules import BUILTINS, CONVERTERS, convert_call, known
 from tapeless.frontend.capture import Source, source_of
 from tapeless.frontend.construct import as_operand
+from tapeless.frontend.elementwise import COMPLEX, REAL
 from tapeless.frontend.form_rules import FORMS
 from tapeless.frontend.indexing import new_list, wrap
 from tapeless.frontend.intrinsic_rules import INTRINSICS
 from tapeless.frontend.library import LIBRARY
 from tapeless.frontend.liveness import Liveness, liveness
 from tapeless.frontend.methods import call_method
-from tapeless.frontend.scalars import COMPLEX, REAL, apply_ufunc
+from tapeless.frontend.scalars import apply_ufunc
 from tapeless.frontend.signature import Path
 from tapeless.frontend.state import DEAD, FLOW, RETURN, RETURNED, Frame
 from tapeless.frontend.values import (

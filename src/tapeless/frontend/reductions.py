@@ -14,10 +14,10 @@ from tapeless.errors import CompileError
 from tapeless.frontend.arrays import scalar_value
 from tapeless.frontend.iteration import Items, counted_or_unrolled
 from tapeless.frontend.join import join_numbers, number_form
-from tapeless.frontend.scalars import Scalar as Number
 from tapeless.frontend.scalars import apply_ufunc, scalar
 from tapeless.frontend.truth import truth_of
 from tapeless.frontend.values import Arr, Cx, Known, Many, Num, Value, is_number
+from tapeless.frontend.values import Scalar as Number
 from tapeless.ir.build import FALSE, ONE, TRUE, ZERO
 from tapeless.ir.syntax import Acc, Each, Put
 

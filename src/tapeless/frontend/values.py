@@ -325,3 +325,6 @@ def is_number(value: Value) -> bool:
         isinstance(value, Known)
         and isinstance(value.value, bool | int | float | complex | np.number | np.bool_)
     )
+
+
+Scalar = Num | Cx

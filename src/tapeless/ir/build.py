@@ -20,6 +20,7 @@ TRUE = Const(True, bool_)
 FALSE = Const(False, bool_)
 ZERO = Const(0, i64)
 ONE = Const(1, i64)
+COMMUTATIVE = frozenset(("add", "mul", "and", "or"))
 
 
 def fold(op: str, args: tuple[Atom, ...]) -> Atom | None:
@@ -28,41 +29,23 @@ def fold(op: str, args: tuple[Atom, ...]) -> Atom | None:
         dtype = types_of(Prim(op, args))[0].dtype
         values = [a.dtype.numpy.type(a.value) for a in args if isinstance(a, Const)]
         return Const(evaluate(op, values, dtype).item(), dtype)
+    if op in COMMUTATIVE and isinstance(args[0], Const):
+        args = args[::-1]
     match op, args:
-        case ("add", (a, Const(value=0, dtype=d))) if d.is_int:
-            return a
-        case ("add", (Const(value=0, dtype=d), a)) if d.is_int:
-            return a
-        case ("sub", (a, Const(value=0, dtype=d))) if d.is_int:
+        case ("add" | "sub", (a, Const(value=0, dtype=d))) if d.is_int:
             return a
         case ("sub", (Var() as a, Var() as b)) if a is b and a.dtype.is_int:
             return Const(0, a.dtype)
-        case ("mul", (a, Const(value=1))) | ("mul", (Const(value=1), a)):
+        case ("mul" | "div", (a, Const(value=1))):
             return a
-        case ("mul", (_, Const(value=0, dtype=d) as z)) if d.is_int:
-            return z
-        case ("mul", (Const(value=0, dtype=d) as z, _)) if d.is_int:
-            return z
-        case ("div", (a, Const(value=1))):
-            return a
+        case ("mul", (_, Const(value=0, dtype=d) as zero)) if d.is_int:
+            return zero
         case ("floordiv", (a, Const(value=1, dtype=d))) if d.is_int:
             return a
-        case ("and", (a, Const(value=True, dtype=d))) if d.is_bool:
-            return a
-        case ("and", (Const(value=True, dtype=d), a)) if d.is_bool:
-            return a
-        case ("and", (_, Const(value=False, dtype=d))) if d.is_bool:
-            return FALSE
-        case ("and", (Const(value=False, dtype=d), _)) if d.is_bool:
-            return FALSE
-        case ("or", (a, Const(value=False, dtype=d))) if d.is_bool:
-            return a
-        case ("or", (Const(value=False, dtype=d), a)) if d.is_bool:
-            return a
-        case ("or", (_, Const(value=True, dtype=d))) if d.is_bool:
-            return TRUE
-        case ("or", (Const(value=True, dtype=d), _)) if d.is_bool:
-            return TRUE
+        case ("and", (a, Const(value=c, dtype=d))) if d.is_bool:
+            return a if c else FALSE
+        case ("or", (a, Const(value=c, dtype=d))) if d.is_bool:
+            return TRUE if c else a
         case ("select", (Const(value=c), a, b)):
             return a if c else b
         case ("select", (_, a, b)) if a == b:

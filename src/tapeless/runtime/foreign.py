@@ -1,7 +1,7 @@
 """The C functions behind `Call`: BLAS and LAPACK as SciPy brings them.
 
-SciPy's Cython modules publish the addresses; `native/lapack.py` has the adaptors, compiled on the
-first use on a machine and read from the disk cache afterwards.
+SciPy's Cython modules publish the addresses; `native/blas.py` and `native/lapack.py` have the
+adaptors, compiled on the first use on a machine and read from the disk cache afterwards.
 """
 
 from __future__ import annotations
@@ -14,15 +14,16 @@ from typing import Any
 
 from tapeless.core.lazy import Lazy
 from tapeless.runtime import cache, machine, wordcode
-from tapeless.runtime.native import lapack
+from tapeless.runtime.native import blas, lapack, matrices
 
 blas_names = Lazy("scipy.linalg.cython_blas")
 lapack_names = Lazy("scipy.linalg.cython_lapack")
 
+ADAPTORS = (matrices, blas, lapack)
 ROUTINES = {
-    lapack.COPY: "copy", lapack.GEMM: "gemm", lapack.TRSM: "trsm", lapack.POTRF: "potrf",
-    lapack.GESV: "gesv", lapack.GETRF: "getrf", lapack.SYEVD: "syevd", lapack.GESDD: "gesdd",
-    lapack.GEQRF: "geqrf", lapack.ORGQR: "orgqr",
+    matrices.COPY: "copy", matrices.GEMM: "gemm", matrices.TRSM: "trsm", matrices.POTRF: "potrf",
+    matrices.GESV: "gesv", matrices.GETRF: "getrf", matrices.SYEVD: "syevd",
+    matrices.GESDD: "gesdd", matrices.GEQRF: "geqrf", matrices.ORGQR: "orgqr",
 }  # fmt: skip
 BLAS = {"copy", "gemm", "trsm"}
 FUNCTIONS = tuple(
@@ -43,23 +44,23 @@ def address(name: str) -> int:
 @functools.cache
 def _loaded() -> machine.Loaded:
     loaded = machine.load(_code())
-    words = ctypes.c_int64 * (2 * lapack.SINGLE)
+    words = ctypes.c_int64 * (2 * matrices.SINGLE)
     start = ctypes.CFUNCTYPE(ctypes.c_int64)(loaded.address("lapack_table"))
     table = words.from_address(start())
     for number, name in ROUTINES.items():
         table[number] = _pointer("d" + name)
-        table[number + lapack.SINGLE] = _pointer("s" + name)
+        table[number + matrices.SINGLE] = _pointer("s" + name)
     return loaded
 
 
 def _code() -> bytes:
-    sources = [Path(lapack.__file__), Path(wordcode.__file__)]
+    sources = [Path(str(module.__file__)) for module in (*ADAPTORS, wordcode)]
     digest = hashlib.sha256(b"\0".join(path.read_bytes() for path in sources)).hexdigest()
     key = cache.key_of("lapack", machine.host().key, digest)
     stored = cache.read(key)
     if stored is not None:
         return stored[1]
-    text = wordcode.translate((lapack,), ("lapack_table", *FUNCTIONS))
+    text = wordcode.translate(ADAPTORS, ("lapack_table", *FUNCTIONS))
     data = machine.compile_object(text, level=0, codegen=1)
     cache.write(key, None, data)
     return data

@@ -1,214 +1,46 @@
-"""BLAS and LAPACK behind the calling convention of foreign functions: `i64 f(ptr slots)`.
+"""Factorisations of LAPACK behind the calling convention of foreign functions: `i64 f(ptr slots)`.
 
 The slots hold operands and results, arrays as data pointer, sizes, strides in elements; results are
-contiguous and row-major. LAPACK works on columns: a row-major matrix is its transpose there. `size`
-is that of an element, 8 or 4; the addresses of SciPy's functions are in TABLE.
+contiguous and row-major.
 """
 
 from __future__ import annotations
 
+from tapeless.runtime.native.matrices import (
+    BLOCK,
+    DOUBLE_MINUS_ONE,
+    GEQRF,
+    GESDD,
+    GESV,
+    GETRF,
+    LETTER_A,
+    LETTER_L,
+    LETTER_S,
+    LETTER_U,
+    LETTER_V,
+    LIMIT,
+    NO_MEMORY,
+    ORGQR,
+    POTRF,
+    SINGLE_MINUS_ONE,
+    SYEVD,
+    TOO_LARGE,
+    copy_line,
+    copy_rows,
+    free,
+    malloc,
+    memset,
+    one,
+    routine,
+)
 from tapeless.runtime.words import (
-    Extern,
-    Static,
     Word,
-    address_of,
     indirect,
     load,
     load_i32,
     local,
     store,
 )
-
-malloc = Extern("malloc", "ww")
-free = Extern("free", "vw")
-memset = Extern("memset", "wwiw")
-
-TABLE = Static("tapeless_lapack", 32)
-COPY = 0
-GEMM = 1
-TRSM = 2
-POTRF = 3
-GESV = 4
-GETRF = 5
-SYEVD = 6
-GESDD = 7
-GEQRF = 8
-ORGQR = 9
-SINGLE = 16  # where the functions of single precision begin
-
-NO_MEMORY = -1
-TOO_LARGE = -2
-LIMIT = 2147483647
-BLOCK = 64  # columns that LAPACK may work on at a time
-DOUBLE_ONE = 4607182418800017408
-SINGLE_ONE = 1065353216
-DOUBLE_MINUS_ONE = -4616189618054758400
-SINGLE_MINUS_ONE = 3212836864
-LETTER_N = 78
-LETTER_T = 84
-LETTER_L = 76
-LETTER_U = 85
-LETTER_R = 82
-LETTER_V = 86
-LETTER_S = 83
-LETTER_A = 65
-
-
-def lapack_table() -> Word:
-    return address_of(TABLE)
-
-
-def routine(size: Word, number: Word) -> Word:
-    if size == 4:
-        number = number + SINGLE
-    return load(address_of(TABLE), number)
-
-
-def one(size: Word) -> Word:
-    if size == 4:
-        return SINGLE_ONE
-    return DOUBLE_ONE
-
-
-def copy_line(size: Word, n: Word, x: Word, step: Word, y: Word, y_step: Word) -> Word:
-    """n elements from x, `step` apart, to y."""
-    w = local(3)
-    if step < 0:
-        x = x + (n - 1) * step * size
-    store(w, 0, n)
-    store(w, 1, step)
-    store(w, 2, y_step)
-    indirect("vwwwww", routine(size, COPY), w, x, w + 8, y, w + 16)
-    return 0
-
-
-def copy_rows(size: Word, rows: Word, columns: Word, x: Word, s0: Word, s1: Word, y: Word) -> Word:
-    """A matrix of any strides to contiguous rows."""
-    for i in range(rows):
-        copy_line(size, columns, x + i * s0 * size, s1, y + i * columns * size, 1)
-    return 0
-
-
-def operand(size: Word, plan: Word, x: Word, rows: Word, columns: Word, s0: Word, s1: Word) -> Word:
-    """plan: where the matrix is for BLAS, its leading dimension, "N" if that has its rows as
-    columns or "T", and memory to free. 0 if all went well."""
-    if columns <= 1:
-        s1 = 1
-    if rows <= 1:
-        s0 = max(columns, 1)
-    store(plan, 0, x)
-    store(plan, 3, 0)
-    if s1 == 1 and s0 >= columns and s0 > 0:
-        store(plan, 1, s0)
-        store(plan, 2, LETTER_N)
-        return 0
-    if s0 == 1 and s1 >= rows:
-        store(plan, 1, s1)
-        store(plan, 2, LETTER_T)
-        return 0
-    packed = malloc(max(rows * columns * size, 8))
-    if packed == 0:
-        return NO_MEMORY
-    copy_rows(size, rows, columns, x, s0, s1, packed)
-    store(plan, 0, packed)
-    store(plan, 1, columns)
-    store(plan, 2, LETTER_N)
-    store(plan, 3, packed)
-    return 0
-
-
-def gemm(slots: Word, size: Word) -> Word:
-    """c = a b, computed as cᵀ = bᵀ aᵀ."""
-    n = load(slots, 1)
-    k = load(slots, 2)
-    m = load(slots, 7)
-    c = load(slots, 10)
-    if n == 0 or m == 0:
-        return 0
-    if k == 0:
-        memset(c, 0, n * m * size)
-        return 0
-    if n > LIMIT or m > LIMIT or k > LIMIT:
-        return TOO_LARGE
-    a = local(4)
-    b = local(4)
-    if operand(size, a, load(slots, 0), n, k, load(slots, 3), load(slots, 4)) != 0:
-        return NO_MEMORY
-    if operand(size, b, load(slots, 5), k, m, load(slots, 8), load(slots, 9)) != 0:
-        free(load(a, 3))
-        return NO_MEMORY
-    w = local(5)
-    store(w, 0, m)
-    store(w, 1, n)
-    store(w, 2, k)
-    store(w, 3, one(size))
-    store(w, 4, 0)
-    indirect(
-        "vwwwwwwwwwwwww",
-        routine(size, GEMM),
-        b + 16,
-        a + 16,
-        w,
-        w + 8,
-        w + 16,
-        w + 24,
-        load(b, 0),
-        b + 8,
-        load(a, 0),
-        a + 8,
-        w + 32,
-        c,
-        w,
-    )
-    free(load(a, 3))
-    free(load(b, 3))
-    return 0
-
-
-def trsm(slots: Word, size: Word, lower: Word, unit: Word) -> Word:
-    """x with a x = b, computed as xᵀ aᵀ = bᵀ."""
-    n = load(slots, 1)
-    m = load(slots, 7)
-    x = load(slots, 10)
-    if n == 0 or m == 0:
-        return 0
-    if n > LIMIT or m > LIMIT:
-        return TOO_LARGE
-    a = local(4)
-    if operand(size, a, load(slots, 0), n, n, load(slots, 3), load(slots, 4)) != 0:
-        return NO_MEMORY
-    copy_rows(size, n, m, load(slots, 5), load(slots, 8), load(slots, 9), x)
-    w = local(6)
-    store(w, 0, LETTER_R)
-    upper_in_memory = lower
-    if load(a, 2) == LETTER_T:
-        upper_in_memory = 1 - lower
-    store(w, 1, LETTER_L)
-    if upper_in_memory == 1:
-        store(w, 1, LETTER_U)
-    store(w, 2, LETTER_N)
-    if unit == 1:
-        store(w, 2, LETTER_U)
-    store(w, 3, m)
-    store(w, 4, n)
-    store(w, 5, one(size))
-    indirect(
-        "vwwwwwwwwwww",
-        routine(size, TRSM),
-        w,
-        w + 8,
-        a + 16,
-        w + 16,
-        w + 24,
-        w + 32,
-        w + 40,
-        load(a, 0),
-        a + 8,
-        x,
-        w + 24,
-    )
-    free(load(a, 3))
-    return 0
 
 
 def potrf(slots: Word, size: Word) -> Word:
@@ -410,46 +242,6 @@ def qr(slots: Word, size: Word) -> Word:
     copy_rows(size, rows, kept, a, 1, rows, q)
     free(a)
     return load_i32(w, 32)
-
-
-def dgemm(slots: Word) -> Word:
-    return gemm(slots, 8)
-
-
-def sgemm(slots: Word) -> Word:
-    return gemm(slots, 4)
-
-
-def dtrsm_lower(slots: Word) -> Word:
-    return trsm(slots, 8, 1, 0)
-
-
-def strsm_lower(slots: Word) -> Word:
-    return trsm(slots, 4, 1, 0)
-
-
-def dtrsm_lower_unit(slots: Word) -> Word:
-    return trsm(slots, 8, 1, 1)
-
-
-def strsm_lower_unit(slots: Word) -> Word:
-    return trsm(slots, 4, 1, 1)
-
-
-def dtrsm_upper(slots: Word) -> Word:
-    return trsm(slots, 8, 0, 0)
-
-
-def strsm_upper(slots: Word) -> Word:
-    return trsm(slots, 4, 0, 0)
-
-
-def dtrsm_upper_unit(slots: Word) -> Word:
-    return trsm(slots, 8, 0, 1)
-
-
-def strsm_upper_unit(slots: Word) -> Word:
-    return trsm(slots, 4, 0, 1)
 
 
 def dpotrf(slots: Word) -> Word:

@@ -8,6 +8,7 @@ import inspect
 import linecache
 import types
 import weakref
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tapeless.core.names import Loc
@@ -44,12 +45,7 @@ class Source:
         return ast.unparse(self.node)
 
 
-@functools.lru_cache(maxsize=256)
-def _parsed(text: str, file: str) -> ast.Module:
-    return ast.parse(text, file)
-
-
-def _file_text(code: types.CodeType) -> str:
+def _file_lines(code: types.CodeType) -> list[str]:
     linecache.checkcache(code.co_filename)
     lines = linecache.getlines(code.co_filename)
     if not lines:
@@ -63,23 +59,74 @@ def _file_text(code: types.CodeType) -> str:
             remedy="put the function in a file or a notebook cell, or register its text with"
             " linecache before calling exec",
         )
-    return "".join(lines)
+    return lines
 
 
-def _candidates(module: ast.Module, code: types.CodeType) -> list[FunctionNode]:
-    """Function nodes that may have made `code`, by name and first line."""
-    out: list[FunctionNode] = []
+def _block(lines: Sequence[str], code: types.CodeType, imported: Sequence[str]) -> str:
+    """The lines of a `def` alone, at their places in the file: files may be long.
+
+    Python compiles calls of methods of imported names in a way of its own. Where indentation does
+    not show the end, or other code depends on what stands around it, this text does not parse or
+    does not match `code`."""
+    first = code.co_firstlineno - 1
+    indent = len(lines[first]) - len(lines[first].lstrip())
+    end, in_body = first, False
+    for end in range(first, len(lines)):
+        text = lines[end].lstrip()
+        if text and text[0] not in "#)]}" and len(lines[end]) - len(text) <= indent:
+            if in_body:
+                break
+            in_body = text.startswith("def ")
+    else:
+        end = len(lines)
+    head = [""] * first
+    if indent:
+        head[-1] = "if 1:"
+    if imported and first > 1:
+        head[0] = f"import {', '.join(imported)}"
+    return "\n".join([*head, "".join(lines[first:end])])
+
+
+@dataclass(frozen=True, slots=True)
+class Parsed:
+    """The functions in a text by name, and all code made from it."""
+
+    nodes: dict[str, list[FunctionNode]]
+    codes: dict[str, list[types.CodeType]]
+
+    def candidates(self, code: types.CodeType) -> list[FunctionNode]:
+        """Function nodes that may have made `code`, by name and first line."""
+        return [n for n in self.nodes.get(code.co_name, ()) if _starts(n, code)]
+
+    def matches(self, code: types.CodeType) -> bool:
+        """Whether compiling the text gives this very code somewhere.
+
+        pytest rewrites `assert` before compiling: then names and arguments must agree."""
+        rewritten = any(name.startswith("@py") for name in code.co_names + code.co_varnames)
+        return any(
+            _same_code(c, code) or (rewritten and c.co_firstlineno == code.co_firstlineno)
+            for c in self.codes.get(code.co_name, ())
+        )
+
+
+@functools.lru_cache(maxsize=1024)
+def _parsed(text: str, file: str) -> Parsed:
+    module = ast.parse(text, file)
+    parsed = Parsed({}, {})
     for node in ast.walk(module):
         if isinstance(node, ast.Lambda):
-            if code.co_name == "<lambda>" and node.lineno <= code.co_firstlineno <= (
-                node.end_lineno or node.lineno
-            ):
-                out.append(node)
-        elif isinstance(node, ast.FunctionDef) and node.name == code.co_name:
-            first = min([node.lineno, *(d.lineno for d in node.decorator_list)])
-            if first == code.co_firstlineno:
-                out.append(node)
-    return out
+            parsed.nodes.setdefault("<lambda>", []).append(node)
+        elif isinstance(node, ast.FunctionDef):
+            parsed.nodes.setdefault(node.name, []).append(node)
+    for code in _codes(compile(text, file, "exec", dont_inherit=True)):
+        parsed.codes.setdefault(code.co_name, []).append(code)
+    return parsed
+
+
+def _starts(node: FunctionNode, code: types.CodeType) -> bool:
+    if isinstance(node, ast.Lambda):
+        return node.lineno <= code.co_firstlineno <= (node.end_lineno or node.lineno)
+    return min([node.lineno, *(d.lineno for d in node.decorator_list)]) == code.co_firstlineno
 
 
 def _codes(code: types.CodeType) -> list[types.CodeType]:
@@ -104,11 +151,6 @@ def _same_code(a: types.CodeType, b: types.CodeType) -> bool:
     )
 
 
-@functools.lru_cache(maxsize=256)
-def _module_codes(text: str, file: str) -> tuple[types.CodeType, ...]:
-    return tuple(_codes(compile(text, file, "exec", dont_inherit=True)))
-
-
 def _positions(code: types.CodeType) -> list[tuple[int | None, ...]]:
     return list(code.co_positions())
 
@@ -120,21 +162,37 @@ def source_of(function: types.FunctionType) -> Source:
     """The checked source of a Python function."""
     code = function.__code__
     if code not in _CACHE:
-        _CACHE[code] = _find(code)
+        _CACHE[code] = _find(code, function.__globals__)
     return _CACHE[code]
 
 
-def _find(code: types.CodeType) -> Source:
+def _find(code: types.CodeType, scope: dict[str, object]) -> Source:
     file = code.co_filename
-    text = _file_text(code)
+    lines = _file_lines(code)
+    if code.co_name != "<lambda>" and code.co_firstlineno <= len(lines):
+        names = dict.fromkeys(name for c in _codes(code) for name in c.co_names)
+        imported = [name for name in names if isinstance(scope.get(name), types.ModuleType)]
+        try:
+            parsed = _parsed(_block(lines, code, imported), file)
+        except SyntaxError:
+            pass
+        else:
+            nodes = parsed.candidates(code)
+            if len(nodes) == 1 and parsed.matches(code):
+                return Source(nodes[0], file, code.co_name)
+    return _find_in_file("".join(lines), code)
+
+
+def _find_in_file(text: str, code: types.CodeType) -> Source:
+    file = code.co_filename
     try:
-        module = _parsed(text, file)
+        parsed = _parsed(text, file)
     except SyntaxError as error:
         raise SourceError(f"the source of '{code.co_name}' does not parse: {error}") from None
-    nodes = _candidates(module, code)
+    nodes = parsed.candidates(code)
     if len(nodes) > 1 and code.co_name == "<lambda>":
         nodes = [n for n in nodes if _spans(n, code)]
-    if not nodes or not _matches(text, file, code):
+    if not nodes or not parsed.matches(code):
         raise SourceError(
             f"the source of '{code.co_name}' has changed since it was compiled by Python",
             Loc(file, code.co_firstlineno, function=code.co_name),
@@ -157,21 +215,4 @@ def _spans(node: FunctionNode, code: types.CodeType) -> bool:
     return bool(inside) and all(
         start <= (s[0][0] or 0, s[0][1] or 0) and (s[1][0] or 0, s[1][1] or 0) <= end
         for s in inside
-    )
-
-
-def _matches(text: str, file: str, code: types.CodeType) -> bool:
-    """Whether compiling the file's text gives this very code somewhere.
-
-    pytest rewrites `assert` before compiling: then names and arguments must agree.
-    """
-    try:
-        found = _module_codes(text, file)
-    except SyntaxError:
-        return False
-    rewritten = any(name.startswith("@py") for name in code.co_names + code.co_varnames)
-    return any(
-        _same_code(c, code) or (rewritten and c.co_firstlineno == code.co_firstlineno)
-        for c in found
-        if c.co_name == code.co_name
     )

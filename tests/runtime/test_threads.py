@@ -63,6 +63,21 @@ def test_without_openmp_it_is_serial():
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
+def test_a_fork_while_the_native_part_is_being_made(tmp_path):
+    program = (
+        "import os\n"
+        "from tapeless.runtime import support\n"
+        "support.fetch()\n"
+        "child = os.fork()\n"
+        "if child == 0:\n"
+        "    support.trim_memory()\n"
+        "    os._exit(7)\n"
+        "print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))\n"
+    )
+    assert output(program, TAPELESS_CACHE_DIR=str(tmp_path)) == "7"
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 def test_a_forked_child_is_serial_and_works():
     threads.set_num_threads(2)

@@ -35,6 +35,7 @@ from tapeless.frontend.signature import (
 from tapeless.frontend.trace import trace
 from tapeless.pipeline import optimise
 from tapeless.runtime.kernel import Kernel
+from tapeless.runtime.support import fetch
 
 Sizes = dict[tuple[Path, int], int]
 MAX_ATTEMPTS = 16
@@ -158,6 +159,7 @@ class Store:
         dynamic: frozenset[Path], why: str,
     ) -> Program:  # fmt: skip
         start = time.perf_counter()
+        fetch()
         plan, traced = self.core(f, a, signature, dynamic)
         key = self.disk.key(f, signature)
         text = None if key is None else self.disk.add_plan(key, plan, dynamic, traced.codes)

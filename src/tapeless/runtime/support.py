@@ -7,10 +7,10 @@ Code and state are never freed: arrays outlive every module at the interpreter's
 from __future__ import annotations
 
 import ctypes
-import functools
 import hashlib
 import os
 import sys
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -26,7 +26,7 @@ _EXPORTS = (
     "acquire", "finish", "adopt", "fail", "entry", "trim", "free_contexts", "region", "thread_num",
     "set_up_team",
 )  # fmt: skip
-_IMMORTAL: list[object] = []
+_making = threading.Lock()
 
 Native = Callable[..., Any]
 _W = ctypes.c_int64
@@ -76,12 +76,33 @@ class Support:
             self.words[slot] = value
 
 
-@functools.cache
+_MADE: list[Support] = []  # one, never freed
+
+
 def support() -> Support:
-    made = Support()
-    _IMMORTAL.append(made)
-    ctypes.pythonapi.Py_IncRef(ctypes.py_object(made))
-    return made
+    """The native part of the runtime; made when it is first asked for."""
+    if not _MADE:
+        with _making:
+            if not _MADE:
+                _MADE.append(Support())
+                ctypes.pythonapi.Py_IncRef(ctypes.py_object(_MADE[0]))
+    return _MADE[0]
+
+
+def is_made() -> bool:
+    return bool(_MADE)
+
+
+def fetch() -> None:
+    """Make the native part in a thread, beside other work: it may have to be compiled."""
+    if not _MADE:
+        threading.Thread(target=support, name="tapeless.support").start()
+
+
+if hasattr(os, "register_at_fork"):  # a fork waits until no thread is at it
+    os.register_at_fork(
+        before=_making.acquire, after_in_parent=_making.release, after_in_child=_making.release
+    )
 
 
 def trim_memory() -> None:

@@ -16,7 +16,7 @@ import sys
 from collections.abc import Iterator
 
 from tapeless.runtime import layout
-from tapeless.runtime.support import support
+from tapeless.runtime.support import is_made, support
 
 _SYSTEM = ("libgomp.so.1", "libomp.so.5", "libomp.so", "libiomp5.so", "libomp.dylib")
 _BUNDLED = (
@@ -128,7 +128,7 @@ def _loaded() -> Iterator[str]:
 def _after_fork() -> None:
     """In the child: no team of threads, and no lock that another thread held."""
     _Choice.forked = True
-    if support.cache_info().currsize:
+    if is_made():
         words = support().words
         words[layout.REGION] = words[layout.REGION_THREAD] = 0
         words[layout.MAX_THREADS] = 1

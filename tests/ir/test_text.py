@@ -6,9 +6,10 @@ import pytest
 
 from tapeless.core.names import Const, Var
 from tapeless.core.types import DTYPES, Scalar, f64, i64
-from tapeless.ir.parse import ParseError, parse
+from tapeless.ir.parse import parse
 from tapeless.ir.print import KEYWORDS, show
 from tapeless.ir.syntax import Body, Fun, Let, Prim
+from tapeless.ir.tokens import ParseError
 from tapeless.ir.walk import refresh_fun
 from tests.ir.programs import PROGRAMS, Program
 from tests.ir.structure import difference

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from tapeless.analysis.facts import Facts
-from tapeless.core.names import Atom, Const, Var
+from tapeless.core.names import Atom, Const
 from tapeless.core.types import Size
 from tapeless.ir.syntax import (
     CHECK,
@@ -24,7 +24,6 @@ from tapeless.ir.syntax import (
     Let,
     Loop,
     Monoid,
-    Prim,
     Put,
     Scan,
     Update,
@@ -137,9 +136,3 @@ def prove_modes(
             mode = PROVED if facts.below(i, size) else CHECK if mode == WRAP else mode
         out += mode
     return tuple(indices), out
-
-
-__all__ = [
-    "Prim", "Var", "after", "all_in_range", "entered", "in_range", "inside", "passed",
-    "prove_modes",
-]  # fmt: skip

@@ -110,6 +110,3 @@ class Extent:
             return {}
         bound = LARGEST if degree == 1 else 1 << (56 // degree)
         return {self.vars[v]: bound for m in p for v in m}
-
-
-__all__ = ["Extent", "Loops", "NotAffine"]

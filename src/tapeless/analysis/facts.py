@@ -16,13 +16,12 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 from tapeless.analysis import poly
-from tapeless.analysis.poly import UNIT, Poly
+from tapeless.analysis.operators import MAX, MIN, value_of
+from tapeless.analysis.poly import Poly
 from tapeless.core.names import Atom, Const, Var
-from tapeless.core.prims import CASTS
-from tapeless.core.types import DTYPES, INDEX, Array, Size, i64
+from tapeless.core.types import INDEX, Array, Size, i64
 from tapeless.ir.syntax import Exp, Prim
 
-MIN, MAX = -(1 << 63), (1 << 63) - 1
 LARGEST = 1 << 56  # of sizes and counters
 FUEL = 150  # steps of one proof
 
@@ -190,111 +189,11 @@ class Facts:
         self.defs[var] = exp
         if var.type == INDEX:
             if isinstance(exp, Prim):
-                self.values[var] = self._prim(var, exp.op, exp.args)
+                self.values[var] = value_of(self, var, exp.op, exp.args)
             else:
                 self.values[var] = poly.symbol(self.new_symbol(var))
         elif var.is_array:
             self.array(var)
-
-    def _prim(self, var: Var, op: str, args: tuple[Atom, ...]) -> Poly:
-        exact = self._exact(op, args)
-        if exact is not None and self.fits(exact):
-            return exact
-        v = self.new_symbol(var)
-        me = poly.symbol(v)
-        if op in CASTS:
-            self._cast(v, args[0])
-        elif op in ("min", "max", "select", "abs"):
-            self._choice(v, me, op, args)
-        elif op in ("floordiv", "mod", "shr", "and"):
-            self._division(v, me, op, args)
-        return me
-
-    def _exact(self, op: str, args: tuple[Atom, ...]) -> Poly | None:
-        if op not in ("add", "sub", "mul", "neg"):
-            return None
-        p = self.value(args[0])
-        if op == "neg":
-            return poly.scale(p, -1)
-        q = self.value(args[1])
-        if op == "mul":
-            return poly.multiply(p, q)
-        return poly.add(p, q) if op == "add" else poly.sub(p, q)
-
-    def _cast(self, v: int, source: Atom) -> None:
-        dtype = source.dtype
-        if dtype.is_bool:
-            self.ranges(v, 0, 1)
-        elif dtype.is_int and (dtype.bits < 64):
-            signed = dtype.kind == "i"
-            low = -(1 << (dtype.bits - 1)) if signed else 0
-            self.ranges(v, low, (1 << (dtype.bits - signed)) - 1)
-
-    def _choice(self, v: int, me: Poly, op: str, args: tuple[Atom, ...]) -> None:
-        """The value is one of two, and which one is known in each case."""
-        if op == "abs":
-            p = self.value(args[0])
-            q = poly.scale(p, -1)
-        else:
-            p, q = (self.value(a) for a in args[-2:])
-        above = op in ("max", "abs")
-        ends = [(self.lowest(x), self.highest(x)) for x in (p, q)]
-        (a, b), (c, d) = ends
-        pick = max if above else min
-        if op == "select":
-            low, high = min(a, c), max(b, d)
-        else:
-            low, high = pick(a, c), pick(b, d)
-        self.ranges(v, max(low, MIN), min(high, MAX))
-        if op == "select":
-            then, orelse = self._condition(args[0])
-            self.cases[v] = ((p, then), (q, orelse))
-            return
-        for x in (p, q):
-            self.always(v, poly.sub(me, x) if above else poly.sub(x, me))
-        gap = poly.sub(p, q) if above else poly.sub(q, p)
-        self.cases[v] = ((p, gap), (q, poly.scale(gap, -1)))
-
-    def _condition(self, cond: Atom) -> tuple[Poly, Poly]:
-        """What is ≥ 0 if a comparison holds, and if it does not."""
-        match self.defs.get(cond) if isinstance(cond, Var) else None:
-            case Prim("lt", (a, b)) if a.dtype is i64:
-                gap = poly.sub(self.value(b), self.value(a))
-                return poly.shift(gap, -1), poly.scale(gap, -1)
-            case Prim("le", (a, b)) if a.dtype is i64:
-                gap = poly.sub(self.value(b), self.value(a))
-                return gap, poly.shift(poly.scale(gap, -1), -1)
-            case _:
-                return {}, {}
-
-    def _division(self, v: int, me: Poly, op: str, args: tuple[Atom, ...]) -> None:
-        p, q = self.value(args[0]), self.value(args[1])
-        k = poly.constant_of(q)
-        if op == "and":
-            if self.prove(q) or self.prove(p):
-                self.ranges(v, 0, self.highest(q) if self.prove(q) else self.highest(p))
-            return
-        if op == "shr":
-            if k is None or not 0 <= k < 63:
-                return
-            k, op = 1 << k, "floordiv"
-            q = poly.constant(k)
-        if not self.prove(poly.shift(q, -1)):
-            return
-        if op == "mod":
-            self.ranges(v, 0, max(self.highest(q) - 1, 0))
-            self.always(v, poly.sub(poly.shift(q, -1), me))
-            if self.prove(p):
-                self.always(v, poly.sub(p, me))
-            return
-        low, high = self.lowest(p), self.highest(p)
-        if k is not None:
-            self.ranges(v, low // k, high // k)
-            self.always(v, poly.combine(p, 1, me, -k))
-            self.always(v, poly.shift(poly.combine(p, -1, me, k), k - 1))
-        elif self.prove(p):
-            self.ranges(v, 0, max(high, 0))
-            self.always(v, poly.sub(p, me))
 
     # learning
     def require(self, p: Poly) -> None:
@@ -465,6 +364,3 @@ class Facts:
         with self.scope():
             self.require(given)
             return self._prove(poly.replace(p, v, value), depth - 3)
-
-
-__all__ = ["DTYPES", "LARGEST", "UNIT", "Facts"]

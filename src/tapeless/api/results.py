@@ -69,9 +69,6 @@ def container(kind: str, cls: type, keys: tuple[Any, ...]) -> Callable[[list[Any
     return instance
 
 
-__all__ = ["Rebuild", "container", "rebuilder"]
-
-
 def into(out: Any, result: Any, name: str) -> Any:
     """`out`, holding `result`, which must be an array of its shape and type."""
     if not isinstance(out, np.ndarray) or not isinstance(result, np.ndarray):

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from tapeless.core.lazy import Lazy
-from tapeless.core.types import DTYPES, DType, bool_, dtype_named, i32, i64, u32, u64
+from tapeless.core.types import DTYPES, DType, bool_, dtype_named, i64, u32, u64
 
 FLOATS = frozenset("f")
 INTS = frozenset("iu")
@@ -223,9 +223,3 @@ def evaluate(op: str, args: Sequence[Any], dtype: DType) -> Any:
     with np.errstate(all="ignore"):
         value = OPS[op].meaning(*args)
     return dtype.numpy.type(value)
-
-
-__all__ = [
-    "CASTS", "COMMUTATIVE", "COMPARISONS", "MATH", "OPS", "Op", "evaluate", "i32",
-    "saturating_cast",
-]  # fmt: skip

@@ -14,7 +14,7 @@ from tapeless.emit.alias import Aliasing
 from tapeless.emit.asm import Asm, Module, Point, is_literal, literal, scalar_type, splat, type_of
 from tapeless.emit.facts import Memory
 from tapeless.emit.target import Target
-from tapeless.emit.values import LINEAR, UNIFORM, VARYING, ZERO, Ptr, Val, Value, int_val, uniform
+from tapeless.emit.values import LINEAR, UNIFORM, VARYING, ZERO, Ptr, Val, Value
 from tapeless.loop.syntax import Buf, Name, Proc
 
 
@@ -268,6 +268,3 @@ class Function:
     def _vector(self, op: str, x: Val, y: Val) -> Val:
         left, right = self.vec(x), self.vec(y)
         return Val(VARYING, self.pure(f"{op} {self.type(i64)} {left}, {right}", left, right), i64)
-
-
-__all__ = ["Function", "Level", "Unit", "int_val", "iota", "uniform"]

@@ -225,6 +225,3 @@ def apply(
     if rule is None:
         return foreign_math.call(a, op, args, types[0], width)
     return rule(a, args, types[0], width, flags)
-
-
-__all__ = ["apply", "const", "intrinsic", "neutral", "select", "suffix"]

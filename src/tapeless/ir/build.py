@@ -7,8 +7,8 @@ from contextlib import contextmanager
 
 from tapeless.core.names import Atom, Const, Loc, Var
 from tapeless.core.prims import evaluate
-from tapeless.core.types import DType, Scalar, bool_, i64
-from tapeless.ir.syntax import Body, Check, Each, Exp, If, Let, Loop, Prim, Put
+from tapeless.core.types import DType, bool_, i64
+from tapeless.ir.syntax import Body, Check, Exp, Let, Loop, Prim, Put
 from tapeless.ir.types_of import state_types, types_of
 
 
@@ -119,8 +119,3 @@ class Builder:
     def _sized_by_state(loop: Loop, outs: tuple[Var, ...]) -> tuple[Var, ...]:
         types = state_types(loop.params, outs)
         return tuple(o if t == o.type else o.fresh(t) for o, t in zip(outs, types, strict=True))
-
-
-__all__ = [
-    "FALSE", "ONE", "TRUE", "ZERO", "Builder", "Each", "If", "Scalar", "const", "fold",
-]  # fmt: skip

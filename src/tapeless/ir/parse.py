@@ -41,7 +41,7 @@ from tapeless.ir.syntax import (
     View,
     While,
 )  # fmt: skip
-from tapeless.ir.tokens import ParseError, Tokens
+from tapeless.ir.tokens import Tokens
 
 _MODES = {mark: mode for mode, mark in MODE_MARKS.items() if mark}
 _ACC_OPS = {mark: op for op, mark in ACC_MARKS.items()}
@@ -352,6 +352,3 @@ class _Reader(Tokens):
         self.expect(":")
         size = self.atom()
         return axis, size, self.integer() if self.accept("*") else 1
-
-
-__all__ = ["ParseError", "parse"]

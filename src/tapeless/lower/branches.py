@@ -180,6 +180,3 @@ class _Meeting:
         self.add(buf, one.buf, two.buf)
         self.pointers.append((out, buf))
         return Place(buf, (), capacity, min(one.reserved, two.reserved))
-
-
-__all__ = ["Branches", "Result"]

@@ -12,7 +12,7 @@ from tapeless.ir.walk import statements
 from tapeless.loop import syntax as loop
 from tapeless.loop.syntax import SEQ, Block, Buf, Name, Value
 from tapeless.lower.branches import Branches, Result
-from tapeless.lower.builder import ONE, ZERO, block, index
+from tapeless.lower.builder import ZERO, block, index
 from tapeless.lower.state import Place, Want
 
 
@@ -293,6 +293,3 @@ def _like(param: Name) -> Name:
     if isinstance(param, Buf):
         return Buf(param.dtype, param.shape, param.strides, param.hint, param.space)
     return Var(param.type, param.hint)
-
-
-__all__ = ["ONE", "Loops"]

@@ -303,6 +303,3 @@ def has_puts(bodies: tuple[Body, ...]) -> bool:
 
 def _like(value: Atom, key: Var) -> Var:
     return Var(Scalar(value.dtype), key.hint)
-
-
-__all__ = ["MOST_CELLS", "PUT_OPS", "Range", "Registers", "has_puts", "neutral", "puts_in"]

@@ -20,7 +20,8 @@ from tapeless.core.names import Var
 from tapeless.ir.syntax import Acc, Each, Exp, For, Fun, Let, Loop, Prim
 from tapeless.ir.syntax import Body as BodyOf
 from tapeless.ir.walk import bodies_of, map_bodies, statements, type_vars, uses
-from tapeless.raising.thread import NotThreaded, Place, Target, Threads
+from tapeless.raising.target import NotThreaded, Place, Target
+from tapeless.raising.thread import Threads
 
 
 def run(fun: Fun) -> Fun:

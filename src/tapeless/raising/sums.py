@@ -91,6 +91,3 @@ def _guarded(cond: Atom, a: Atom, b: Atom, s: Atom, defs: Mapping[Var, Exp]) -> 
     if inner is None or inner.cond is not None:
         return None
     return Term(inner.op, inner.value, inner.first, cond, when)
-
-
-__all__ = ["Term", "term"]

@@ -19,9 +19,8 @@ from tapeless.analysis.facts import Facts
 from tapeless.core.names import Atom, Const, Loc, Var
 from tapeless.core.prims import COMMUTATIVE
 from tapeless.core.types import INDEX, Scalar
-from tapeless.ir.build import ONE, TRUE, ZERO
+from tapeless.ir.build import ZERO
 from tapeless.ir.syntax import (
-    Alloc,
     Body,
     Check,
     Each,
@@ -37,11 +36,10 @@ from tapeless.ir.syntax import (
     Prim,
     Put,
     Scan,
-    Sort,
     Update,
     While,
 )  # fmt: skip
-from tapeless.ir.walk import Rewriter, free_vars, type_vars
+from tapeless.ir.walk import Rewriter, type_vars
 from tapeless.simplify.laws import law
 from tapeless.simplify.memory import same_body, stored
 
@@ -363,6 +361,3 @@ def _step(param: Var, result: Atom, defs: dict[Var, Exp]) -> Atom | None:
             return Const(-c, INDEX.dtype)
         case _:
             return None
-
-
-__all__ = ["ONE", "TRUE", "Alloc", "Sort", "free_vars", "run"]

@@ -12,8 +12,7 @@ from typing import TypeAlias
 
 from tapeless.core.names import Atom, Const, Var
 from tapeless.core.prims import COMMUTATIVE
-from tapeless.core.types import bool_
-from tapeless.ir.build import FALSE, TRUE, fold
+from tapeless.ir.build import fold
 from tapeless.ir.syntax import Exp, Prim
 
 Defs: TypeAlias = Mapping[Var, Exp]
@@ -180,6 +179,3 @@ def _integer(op: str, args: tuple[Atom, ...], defs: Defs) -> Step:
         case "mod", (_, Const(value=1, dtype=d)):
             return Const(0, d)
     return _choice(op, args, defs)
-
-
-__all__ = ["FALSE", "TRUE", "bool_", "definition", "law"]

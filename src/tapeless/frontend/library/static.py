@@ -201,10 +201,3 @@ def one_of(value: Any, allowed: tuple[Any, ...], what: str) -> Any:
         names = ", ".join(map(repr, allowed))
         fail(f"{what} {value!r} is not supported", f"use one of {names}")
     return value
-
-
-__all__ = [
-    "axes_last", "axis_from_last", "complex_type", "counted", "highest", "inserted", "inverse",
-    "kind", "lowest", "many_axes", "mean_type", "moved", "one_axis", "one_of", "order_of",
-    "real_type", "rolled_axis", "sum_type", "swapped", "without",
-]  # fmt: skip

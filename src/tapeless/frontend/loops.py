@@ -13,41 +13,31 @@ from tapeless.frontend.branches import NeedsSeq, branch
 from tapeless.frontend.join import (
     ArrayForm,
     Form,
-    ListForm,
     Number,
-    Same,
-    SeqForm,
-    Tree,
     as_maybe,
     form_of,
-    join,
     join_numbers,
     maybe_form,
     maybe_pair,
     new_vars,
     number_form,
     pack,
-    seq_form,
-    spelled,
     unpack,
 )  # fmt: skip
-from tapeless.frontend.places import read_object
+from tapeless.frontend.loop_state import Again, LoopState, Plan
 from tapeless.frontend.state import BREAK, CONTINUE, FLOW, NORMAL, RETURN, RETURNED
 from tapeless.frontend.tracer import Hints
 from tapeless.frontend.values import (
     Arr,
     ArrayObj,
     Known,
-    ListObj,
     Maybe,
     Num,
-    Ref,
-    Seq,
-    Tup,
     Unbound,
     Value,
     is_number,
 )  # fmt: skip
+from tapeless.frontend.widen import GROWS
 from tapeless.ir.build import FALSE, ONE, TRUE, ZERO
 from tapeless.ir.effects import is_pure
 from tapeless.ir.syntax import Alloc, Body, For, If, Loop, Reverse, While
@@ -78,24 +68,6 @@ class LoopSpec:
     reverse: Reverse = field(default_factory=Reverse)
 
 
-class _Again(Exception):
-    """The loop's state was not yet right: trace the body again."""
-
-
-_GROWS = Same(Known("a list that grows"))
-
-
-@dataclass(slots=True, eq=False)
-class Plan:
-    """The state of a loop, as far as it is known."""
-
-    names: dict[str, Form]
-    objects: dict[Any, Any]
-    late: dict[str, Form] = field(default_factory=dict)
-    aliases: dict[str, frozenset[ArrayObj]] = field(default_factory=dict)
-    rotated: bool = False
-
-
 def trace_loop(t: Tracer, spec: LoopSpec) -> None:
     key = (spec.key, len(t.frames))
     plan = _first_plan(t, spec, t.loop_hints.get(key))
@@ -105,7 +77,7 @@ def trace_loop(t: Tracer, spec: LoopSpec) -> None:
         try:
             with t.construct():
                 _Attempt(t, spec, plan).run()
-        except _Again:
+        except Again:
             before.restore(t.frames, t.state)
             del t.b.scopes[-1][count:]
             t.stale, t.b.memo[-1] = stale, memo
@@ -141,31 +113,20 @@ def _first_plan(t: Tracer, spec: LoopSpec, hints: Hints | None) -> Plan:
     return plan
 
 
-@dataclass(slots=True, eq=False)
-class Slot:
-    """Part of the state: a name, or the contents of an object."""
-
-    kind: str
-    key: Any
-    form: Any
-
-
 class _Attempt:
     """One trace of a loop under an assumed state."""
 
     def __init__(self, t: Tracer, spec: LoopSpec, plan: Plan) -> None:
         self.t, self.spec, self.plan = t, spec, plan
-        self.params: list[Var] = []
-        self.inits: list[Atom] = []
         self.go = self.first_test()
-        self.entry, self.entry_heap = dict(t.frame.locals), dict(t.state.heap)
-        self.old: frozenset[ArrayObj] = frozenset()
+        self.entry = dict(t.frame.locals)
+        self.state = LoopState(t, spec, plan)
         self.maybes: set[str] = set()  # late names that not every pass gives a value
         self.is_while = spec.size is None or spec.exits
 
     def run(self) -> None:
         t, spec = self.t, self.spec
-        slots = self.enter()
+        self.state.enter()
         counter = t.index_var(spec.hint)
         flow, ran, go = (
             t.fresh(Scalar(d), h) for d, h in ((i64, "flow"), (bool_, "ran"), (bool_, "go"))
@@ -175,7 +136,7 @@ class _Attempt:
         t.frame.locals, t.state.heap = dict(head[0]), dict(head[1])
         with t.b.scope():
             flow_now, go_now = self.one_pass(counter)
-            results = self.leave_all(slots, head)
+            results = self.state.leave(head)
             late, late_atoms = self.late()
             tail: list[tuple[Var, Atom, Atom]] = []  # parameter, start, next value
             if self.is_test_rotated:
@@ -193,7 +154,7 @@ class _Attempt:
         else:
             assert spec.size is not None
             form = For(counter, spec.size)
-        self.finish(slots, late, form, body, tail, (flow, ran))
+        self.finish(late, form, body, tail, (flow, ran))
 
     @property
     def is_test_rotated(self) -> bool:
@@ -208,81 +169,6 @@ class _Attempt:
         assert self.spec.test is not None
         known = self.spec.test()
         return Const(bool(known.value), bool_) if isinstance(known, Known) else known.atom
-
-    def enter(self) -> list[Slot]:
-        """Give the state its parameters."""
-        t, plan = self.t, self.plan
-        slots: list[Slot] = []
-        values = {name: t.frame.locals[name] for name in plan.names}
-        for name, form in plan.names.items():
-            t.frame.locals[name] = self.parameter(form, values[name], name)
-            slots.append(Slot("name", name, form))
-        self.set_rivals(values)
-        for obj, form in plan.objects.items():
-            if isinstance(obj, ArrayObj):
-                content = t.state.array(obj)
-                param = t.fresh(content.type, content.hint)
-                self.params.append(param)
-                self.inits.append(content)
-                t.state.heap[obj] = param
-            elif isinstance(obj, ListObj):
-                form = plan.objects[obj] = self.grown(obj) if form is _GROWS else form
-                self.enter_list(obj, form)
-            else:
-                fields = dict(t.state.heap[obj])
-                for key, sub in form.items():
-                    fields[key] = self.parameter(sub, fields[key], str(key))
-                t.state.heap[obj] = fields
-            slots.append(Slot("object", obj, form))
-        return slots
-
-    def enter_list(self, obj: ListObj, form: Form) -> None:
-        heap = self.t.state.heap
-        holder = ListObj()
-        heap[holder] = heap[obj]
-        value = self.parameter(form, Ref(holder), "items")
-        assert isinstance(value, Ref)
-        heap[obj] = heap.pop(value.obj)
-
-    def grown(self, obj: ListObj) -> Form:
-        """The form of a list that is appended to."""
-        content = self.t.state.heap[obj]
-        if isinstance(content, Seq):
-            return seq_form(self.t, content)
-        known = self.t.list_elements.get(obj)
-        if content == () and known is not None:
-            return SeqForm(known[0], known[1])
-        raise CompileError("this list grows in the loop but does not start empty", self.t.loc,
-                           "start it empty, or use an array")  # fmt: skip
-
-    def parameter(self, form: Form, value: Value, name: str) -> Value:
-        """The value at the start of a pass, in parameters of the loop's body."""
-        params: list[Var] = []
-        pack(self.t, form, value, self.inits)
-        new_vars(form, name, params, self.t.fresh)
-        self.params += params
-        return unpack(self.t, form, params)
-
-    def set_rivals(self, values: dict[str, Value]) -> None:
-        """Arrays that are rebound in the loop are new objects in it: once one of these is written,
-        what the old objects hold is not known, and the other way round."""
-        self.old = frozenset(
-            v.obj for n, v in values.items()
-            if isinstance(v, Arr) and isinstance(self.plan.names[n], ArrayForm)
-        )  # fmt: skip
-        for name in self.plan.names:
-            self.set_rival(name)
-
-    def set_rival(self, name: str) -> None:
-        t = self.t
-        value = t.frame.locals[name]
-        if not (isinstance(self.plan.names[name], ArrayForm) and isinstance(value, Arr)):
-            return
-        obj = value.obj
-        obj.rivals = self.old
-        obj.cousins = self.plan.aliases.get(name, frozenset())
-        for other in self.old | obj.cousins:
-            t.dependents.setdefault(other, set()).add(obj)
 
     # one pass
     def condition(self, counter: Var, flow: Var, go: Var) -> Body:
@@ -300,7 +186,7 @@ class _Attempt:
             body = t.b.body((cond,))
         if binds or not is_pure(body):
             self.plan.rotated = True
-            raise _Again
+            raise Again
         return body
 
     def tested_if(self, cond: Atom) -> Atom:
@@ -323,8 +209,8 @@ class _Attempt:
                 spec.bind(counter)
             spec.body()
         except NeedsSeq as need:
-            self.plan.objects[need.obj] = _GROWS
-            raise _Again from None
+            self.plan.objects[need.obj] = GROWS
+            raise Again from None
         flow = self.flow_atom(t.frame.locals.get(FLOW, Known(NORMAL)))
         if not self.is_test_rotated:
             return flow, TRUE
@@ -334,176 +220,6 @@ class _Attempt:
         go = branch(t, Num(again), lambda: Num(self.tested(), True), lambda: Num(FALSE, True))
         assert isinstance(go, Num)
         return flow, go.atom
-
-    def leave_all(self, slots: list[Slot], head: Any) -> list[Atom]:
-        self.discover(head)
-        atoms: list[Atom] = []
-        settled = True
-        for slot in slots:
-            settled = self.leave(slot, atoms) and settled
-        if not settled:
-            raise _Again
-        self.find_aliases(slots)
-        return atoms
-
-    def leave(self, slot: Slot, atoms: list[Atom]) -> bool:
-        """Atoms of a slot at the end of a pass; False if its form had to be widened."""
-        t, plan, key = self.t, self.plan, slot.key
-        if slot.kind == "name":
-            wider = self.widen(slot.form, t.frame.locals.get(key, Unbound()), key)
-            if wider is slot.form:
-                pack(t, slot.form, t.frame.locals[key], atoms)
-            plan.names[key] = wider
-            return wider is slot.form
-        if isinstance(key, ArrayObj):
-            atoms.append(read_object(t, key))
-            return True
-        if isinstance(key, ListObj):
-            holder = ListObj()
-            t.state.heap[holder] = t.state.heap[key]
-            wider = self.widen(slot.form, Ref(holder), "the list")
-            if wider is slot.form:
-                pack(t, slot.form, Ref(holder), atoms)
-            plan.objects[key] = wider
-            return wider is slot.form
-        settled = True
-        for name, sub in list(slot.form.items()):
-            value = t.state.heap[key][name]
-            wider = self.widen(sub, value, str(name))
-            if wider is sub:
-                pack(t, sub, value, atoms)
-            slot.form[name] = wider
-            settled &= wider is sub
-        return settled
-
-    def find_aliases(self, slots: list[Slot]) -> None:
-        """Names of the state that come to stand for an array that lives outside, or for one that
-        another name of the state stands for."""
-        t, plan = self.t, self.plan
-        seen: dict[ArrayObj, str] = {}
-        for slot in slots:
-            value = t.frame.locals[slot.key] if slot.kind == "name" else None
-            if not (isinstance(value, Arr) and isinstance(slot.form, ArrayForm)):
-                continue
-            other = seen.setdefault(value.obj, slot.key)
-            if other != slot.key and value.view is None:
-                raise CompileError(
-                    f"'{other}' and '{slot.key}' become two names for one array in this loop",
-                    t.loc,
-                    f"take a copy: {slot.key} = {other}.copy()",
-                )
-            known = plan.aliases.get(slot.key, frozenset())
-            if t.is_outer_object(value.obj) and value.obj not in known:
-                plan.aliases[slot.key] = known | {value.obj}
-                raise _Again
-
-    # discoveries
-    def discover(self, head: tuple[dict[str, Value], dict[Any, Any]]) -> None:
-        """Names and objects that the body changed although they were not taken as state."""
-        t, plan, spec = self.t, self.plan, self.spec
-        found = False
-        for name in spec.assigned:
-            old, now = head[0].get(name), t.frame.locals.get(name)
-            if name in plan.names or name not in spec.head or old is None or now is old:
-                continue
-            if isinstance(old, Unbound | Maybe) or now is None:
-                continue
-            form = join(t, old, now, name)
-            if isinstance(form, ArrayForm):
-                form = replace(form, cousins=frozenset())
-                assert isinstance(old, Arr)
-                plan.objects.pop(old.obj, None)
-            if not isinstance(form, Same):
-                plan.names[name] = form
-                found = True
-        if found:
-            raise _Again
-        for obj, content in head[1].items():
-            if obj not in self.entry_heap:
-                continue  # what a name of the state stands for
-            if obj not in plan.objects and t.state.heap.get(obj) is not content:
-                plan.objects[obj] = self.discovered(obj, content, t.state.heap[obj])
-                found = True
-        if found:
-            raise _Again
-
-    def discovered(self, obj: Any, old: Any, now: Any) -> Any:
-        t = self.t
-        if isinstance(obj, ArrayObj):
-            return None
-        if isinstance(obj, ListObj):
-            if isinstance(now, Seq) or isinstance(old, Seq) or len(now) != len(old):
-                return _GROWS
-            a, b = ListObj(), ListObj()
-            t.state.heap[a], t.state.heap[b] = old, now
-            return join(t, Ref(a), Ref(b), "the list")
-        if set(now) != set(old):
-            raise CompileError("a dict gains keys in a loop", t.loc, "create the keys before it")
-        return {k: join(t, v, now[k], str(k)) for k, v in old.items() if now[k] is not v}
-
-    def widen(self, form: Form, value: Value, name: str) -> Form:
-        """The form, or a wider one if the value at the end of the pass does not fit it."""
-        t = self.t
-        value = spelled(value)
-        if isinstance(value, Unbound):
-            raise CompileError(f"'{name}' does not have a value at the end of every pass", t.loc,
-                               f"give '{name}' a value on every path")  # fmt: skip
-        match form, value:
-            case Number(), _:
-                return self.widen_number(form, value, name)
-            case ArrayForm(), Arr():
-                return self.widen_array(form, value, name)
-            case Tree(items, cls), Tup(values, cls2) if len(items) == len(values) and cls is cls2:
-                parts = tuple(self.widen(f, v, name) for f, v in zip(items, values, strict=True))
-                return form if all(map(_is, parts, items)) else Tree(parts, cls)
-            case ListForm(items), Ref(ListObj() as obj):
-                content = t.state.heap[obj]
-                if isinstance(content, Seq) or len(content) != len(items):
-                    return _GROWS
-                parts = tuple(self.widen(f, v, name) for f, v in zip(items, content, strict=True))
-                return form if all(map(_is, parts, items)) else ListForm(parts)
-            case SeqForm(), Ref(ListObj()):
-                return form
-            case Same(old), _:
-                return form if value is old else join(t, old, value, name)
-        raise CompileError(
-            f"'{name}' is {t.describe(value)} after a pass of the loop, but not before",
-            t.loc,
-            "give it one type",
-        )
-
-    def widen_number(self, form: Number, value: Value, name: str) -> Form:
-        t = self.t
-        if not is_number(value):
-            raise CompileError(
-                f"'{name}' is a number before the loop and {t.describe(value)} after a pass",
-                t.loc,
-                "give it one type",
-            )
-        wide = join_numbers(form, number_form(t, value))
-        if wide is None:
-            raise CompileError(
-                f"'{name}' changes its type in the loop from {form.dtype.name} to"
-                f" {t.describe(value)}", t.loc, "convert it to one element type",
-            )  # fmt: skip
-        return form if wide == form else wide
-
-    def widen_array(self, form: ArrayForm, value: Arr, name: str) -> Form:
-        t = self.t
-        if (value.dtype, value.is_complex, value.rank) != (
-            form.dtype,
-            form.is_complex,
-            len(form.shape),
-        ):
-            raise CompileError(
-                f"'{name}' changes in the loop from rank {len(form.shape)} of {form.dtype.name} to"
-                f" {t.describe(value)}", t.loc, "use another name, or .astype",
-            )  # fmt: skip
-        shape = tuple(
-            old if old is None or old == new or t.is_same_size(old, new) else None
-            for old, new in zip(form.shape, value.shape, strict=True)
-        )
-        return form if shape == form.shape else replace(form, shape=shape)
 
     # the end
     def late(self) -> tuple[list[tuple[str, Form]], list[Atom]]:
@@ -535,19 +251,18 @@ class _Attempt:
         return resume(self.t, flow.atom)
 
     def finish(
-        self, slots: list[Slot], late: list[tuple[str, Form]], form: For | While, body: Body,
+        self, late: list[tuple[str, Form]], form: For | While, body: Body,
         tail: list[tuple[Var, Atom, Atom]], control: tuple[Var, Var],
     ) -> None:  # fmt: skip
         t, spec = self.t, self.spec
         late_params, late_inits = self.late_state(late)
-        t.frame.locals, t.state.heap = dict(self.entry), dict(self.entry_heap)
-        params = (*self.params, *late_params, *(p for p, _, _ in tail))
-        inits = (*self.inits, *late_inits, *(start for _, start, _ in tail))
+        t.frame.locals, t.state.heap = dict(self.entry), dict(self.state.heap)
+        params = (*self.state.params, *late_params, *(p for p, _, _ in tail))
+        inits = (*self.state.inits, *late_inits, *(start for _, start, _ in tail))
         loop = Loop(form, params, inits, body, spec.reverse)
         outs = list(t.b.let(loop, *(p.hint for p in params)))
         ends = dict(zip((p for p, _, _ in tail), outs[len(outs) - len(tail) :], strict=True))
-        for slot in slots:
-            self.store(slot, outs)
+        self.state.store(outs)
         done = ends.get(control[1]) or t.b.prim("lt", ZERO, spec.size or ONE)
         set_late = dict(late)
         for name, sub in late:
@@ -583,27 +298,6 @@ class _Attempt:
                 if param.type == INDEX:
                     known[param] = inits[-1]
         return params, inits
-
-    def store(self, slot: Slot, outs: list[Var]) -> None:
-        t, key = self.t, slot.key
-        if slot.kind == "name":
-            t.frame.locals[key] = unpack(t, slot.form, outs)
-            self.set_rival(key)
-        elif isinstance(key, ArrayObj):
-            t.state.heap[key] = outs.pop(0)
-        elif isinstance(key, ListObj):
-            value = unpack(t, slot.form, outs)
-            assert isinstance(value, Ref)
-            t.state.heap[key] = t.state.heap.pop(value.obj)
-        else:
-            fields = dict(t.state.heap[key])
-            for name, sub in slot.form.items():
-                fields[name] = unpack(t, sub, outs)
-            t.state.heap[key] = fields
-
-
-def _is(a: Any, b: Any) -> bool:
-    return a is b
 
 
 def resume(t: Tracer, flow: Atom) -> Atom:

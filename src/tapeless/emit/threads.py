@@ -11,101 +11,18 @@ from abc import abstractmethod
 
 from tapeless.core.names import Var
 from tapeless.emit.carry import Carrier
-from tapeless.emit.context import (
-    ARENAS,
-    ARGS,
-    END,
-    PARALLEL,
-    SITE,
-    THREAD_NUM,
-    THREADS,
-)
 from tapeless.emit.facts import captured, has_long_loops
 from tapeless.emit.lanes import Lanes
 from tapeless.emit.loops import Texts
+from tapeless.emit.region import LEAST_WORK, REGION, TEXTS
 from tapeless.emit.target import HOST_PARALLEL as BLOCKS
 from tapeless.emit.values import ZERO, Ptr, Val, uniform
 from tapeless.loop.syntax import Buf, For, Name, Reduce
-
-LEAST_WORK = 1 << 16  # scalar operations that are worth waking threads for
-RECORD = 9  # a failure: the site and eight arguments
-
-# A region, in 8-byte slots.
-FUNCTION, DATA, START, TURNS, COUNT, NEXT, FAILED, PARTIALS, STRIDE, MAIN, FAILURES = range(11)
-REGION_SLOTS = FAILURES + BLOCKS * RECORD
-NAMES = "fn data start turns count next failed partials stride main failures".split()
 
 PART = (
     "define internal i32 @{symbol}(ptr noalias %ctx, ptr noalias readonly %data, i64 %first, "
     "i64 %last, ptr noalias %partials) noinline nounwind"
 )
-
-_SLOTS = "\n".join(
-    f"  %{name} = getelementptr inbounds i64, ptr %region, i64 {k}" for k, name in enumerate(NAMES)
-)
-WORK = "tp.work"
-WORK_TEXT = f"""define internal void @{WORK}(ptr %region, ptr %ctx) nounwind {{
-entry:
-{_SLOTS}
-  %function = load ptr, ptr %fn, align 8
-  %captured = load ptr, ptr %data, align 8
-  %begin = load i64, ptr %start, align 8
-  %n = load i64, ptr %turns, align 8
-  %blocks = load i64, ptr %count, align 8
-  %room = load ptr, ptr %partials, align 8
-  %step = load i64, ptr %stride, align 8
-  %endslot = getelementptr inbounds i64, ptr %ctx, i64 {END}
-  %top = load i64, ptr %ctx, align 8
-  %end = load i64, ptr %endslot, align 8
-  br label %take
-take:
-  %c = atomicrmw add ptr %next, i64 1 monotonic
-  %stopped = load atomic i64, ptr %failed monotonic, align 8
-  %limit = call i64 @llvm.umin.i64(i64 %blocks, i64 %stopped)
-  %go = icmp ult i64 %c, %limit
-  br i1 %go, label %work, label %done
-work:
-  %c1 = add i64 %c, 1
-  %m0 = mul i64 %n, %c
-  %m1 = mul i64 %n, %c1
-  %d0 = udiv i64 %m0, %blocks
-  %d1 = udiv i64 %m1, %blocks
-  %from = add i64 %begin, %d0
-  %to = add i64 %begin, %d1
-  %skip = mul i64 %c, %step
-  %own = getelementptr inbounds i64, ptr %room, i64 %skip
-  %status = call i32 %function(ptr %ctx, ptr %captured, i64 %from, i64 %to, ptr %own)
-  store i64 %top, ptr %ctx, align 8
-  store i64 %end, ptr %endslot, align 8
-  %bad = icmp ne i32 %status, 0
-  br i1 %bad, label %record, label %take, !prof !0
-record:
-  %offset = mul i64 %c, {RECORD}
-  %place = getelementptr inbounds i64, ptr %failures, i64 %offset
-  %site = getelementptr inbounds i64, ptr %ctx, i64 {SITE}
-  call void @llvm.memcpy.p0.p0.i64(ptr %place, ptr %site, i64 {8 * RECORD}, i1 false)
-  store i64 0, ptr %site, align 8
-  %before = atomicrmw umin ptr %failed, i64 %c monotonic
-  br label %take
-done:
-  ret void
-}}"""
-ENTER = "tp.enter"
-ENTER_TEXT = f"""define internal void @{ENTER}(ptr %region) nounwind {{
-  %where = getelementptr inbounds i64, ptr %region, i64 {MAIN}
-  %main = load ptr, ptr %where, align 8
-  %numslot = getelementptr inbounds i64, ptr %main, i64 {THREAD_NUM}
-  %num = load ptr, ptr %numslot, align 8
-  %k = call i32 %num()
-  %wide = zext i32 %k to i64
-  %arenaslot = getelementptr inbounds i64, ptr %main, i64 {ARENAS}
-  %arenas = load ptr, ptr %arenaslot, align 8
-  %ctxslot = getelementptr inbounds ptr, ptr %arenas, i64 %wide
-  %ctx = load ptr, ptr %ctxslot, align 8
-  call void @{WORK}(ptr %region, ptr %ctx)
-  ret void
-}}"""
-assert SITE + 1 == ARGS  # a record is copied in one piece
 
 
 class Threads(Lanes):
@@ -122,27 +39,15 @@ class Threads(Lanes):
         if self.in_part or self.width > 1 or not self.target.parallel or ordered:
             self.sequential(stm)
             return
-        a = self.a
         names = self._captured(stm)
         symbol = f"kernel.part{len(self.unit.module.definitions)}"
         self._part(stm, symbol, names)
-        start, stop = self.scalar(stm.start), self.scalar(stm.stop)
-        turns = self.sub(uniform(stop), uniform(start)).text
-        some, after, before = a.label("region"), a.label("after"), a.block
         inits = [self.init_text(stm, k) for k in range(len(stm.inits))]
-        a.branch(a.let(f"icmp sgt i64 {turns}, 0"), some, after)
-        a.start(some)
-        room, count = self._region(stm, symbol, names, start, turns)
+        room, count = self._region(stm, symbol, names)
         results = self._combined(stm, room, count, inits)
-        last = a.block
-        a.jump(after)
-        a.start(after)
-        for out, init, text in zip(stm.outs, inits, results, strict=True):
-            phi = a.phi(Carrier(out, False).type(self))
-            phi.add(init, before)
-            phi.add(text, last)
+        for out, text in zip(stm.outs, results, strict=True):
             assert isinstance(out, Var)
-            self.bind(out, phi.name)
+            self.bind(out, text)
 
     def _captured(self, stm: For) -> list[Name]:
         """What the body needs from outside."""
@@ -187,13 +92,10 @@ class Threads(Lanes):
         a.do("ret i32 0")
 
     # the call
-    def _region(
-        self, stm: For, symbol: str, names: list[Name], start: str, turns: str
-    ) -> tuple[str, str]:
+    def _region(self, stm: For, symbol: str, names: list[Name]) -> tuple[str, str]:
         """Run all blocks; where their partial results are, and how many blocks there were."""
-        a, params = self.a, len(stm.params)
+        a, module, params = self.a, self.unit.module, len(stm.params)
         data = a.alloca(f"[{max(len(names), 1)} x i64]", 8)
-        region = a.alloca(f"[{REGION_SLOTS} x i64]", 64)
         room = a.alloca(f"[{max(BLOCKS * params, 1)} x i64]", 64)
         for k, name in enumerate(names):
             where = self.slot(data, k)
@@ -201,76 +103,22 @@ class Threads(Lanes):
                 a.do(f"store ptr {self.ptr(name).base}, ptr {where}, align 8")
             else:
                 a.do(f"store i64 {self.to_slot(self.val(name))}, ptr {where}, align 8")
-        wanted, several = self._threads_wanted(stm, turns)
-        count = self._blocks(stm, turns, wanted, several)
-        fields = {
-            FUNCTION: f"ptr @{symbol}", DATA: f"ptr {data}", START: f"i64 {start}",
-            TURNS: f"i64 {turns}", COUNT: f"i64 {count}", NEXT: "i64 0", FAILED: "i64 -1",
-            PARTIALS: f"ptr {room}", STRIDE: f"i64 {params}", MAIN: f"ptr {self.ctx}",
-        }  # fmt: skip
-        for k, text in fields.items():
-            a.do(f"store {text}, ptr {self.slot(region, k)}, align 8")
-        self._launch(region, wanted, several)
-        self._raise_first(region)
-        return room, count
-
-    def _threads_wanted(self, stm: For, turns: str) -> tuple[str, str]:
-        """How many threads, and whether there are several with enough to do."""
-        a = self.a
-        threads = a.let(f"call i64 @llvm.umin.i64(i64 {self.get(THREADS)}, i64 {turns})")
-        several = a.let(f"icmp ugt i64 {threads}, 1")
-        found = a.let(f"icmp ne ptr {self.get(PARALLEL, 'ptr')}, null")
-        several = a.let(f"and i1 {several}, {found}")
-        if stm.work is not None:
-            several = a.let(f"and i1 {several}, {self._is_much(stm)}")
-        return threads, several
-
-    def _is_much(self, stm: For) -> str:
-        assert stm.work is not None
-        return self.a.let(f"icmp sge i64 {self.scalar(stm.work)}, {LEAST_WORK}")
-
-    def _blocks(self, stm: For, turns: str, threads: str, several: str) -> str:
-        """The number of blocks: if there are partial results, the same for any threads."""
-        a = self.a
-        many = a.let(f"call i64 @llvm.umin.i64(i64 {turns}, i64 {BLOCKS})")
-        if not stm.reduces:
-            return a.let(f"select i1 {several}, i64 {many}, i64 1")
-        if stm.work is None:
-            return many
-        return a.let(f"select i1 {self._is_much(stm)}, i64 {many}, i64 1")
-
-    def _launch(self, region: str, threads: str, several: str) -> None:
-        a, module = self.a, self.unit.module
-        work, enter = module.define(WORK, WORK_TEXT), module.define(ENTER, ENTER_TEXT)
-        parallel, serial, after = a.label("parallel"), a.label("serial"), a.label("joined")
-        a.branch(several, parallel, serial)
-        a.start(parallel)
-        launch = self.get(PARALLEL, "ptr")
-        number = a.let(f"trunc i64 {threads} to i32")
-        a.do(f"call void {launch}(ptr {enter}, ptr {region}, i32 {number})")
-        a.jump(after)
-        a.start(serial)
-        a.do(f"call void {work}(ptr {region}, ptr {self.ctx})")
-        a.jump(after)
-        a.start(after)
-
-    def _raise_first(self, region: str) -> None:
-        """If a block failed: its record becomes the context's."""
-        a = self.a
-        failed = a.let(f"load i64, ptr {self.slot(region, FAILED)}, align 8")
-        fine = a.let(f"icmp eq i64 {failed}, -1")
-        bad, after = a.label("failed"), a.label("well")
-        a.branch(fine, after, bad, likely=True)
+        start, stop = self.scalar(stm.start), self.scalar(stm.stop)
+        turns = self.sub(uniform(stop), uniform(start)).text
+        work = str(LEAST_WORK) if stm.work is None else self.scalar(stm.work)
+        for part, text in TEXTS.items():
+            module.define(part, text)
+        count = a.let(
+            f"call i64 @{REGION}(ptr {self.ctx}, ptr @{symbol}, ptr {data}, i64 {start}, "
+            f"i64 {turns}, i64 {work}, ptr {room}, i64 {params})"
+        )
+        failed = a.let(f"icmp slt i64 {count}, 0")
+        bad, after = a.label("failed"), a.label("joined")
+        a.branch(failed, bad, after, rare=True)
         with a.aside(bad):
-            offset = a.let(f"mul i64 {failed}, {RECORD}")
-            record = self.slot(self.slot(region, FAILURES), offset)
-            site = self.slot(self.ctx, SITE)
-            a.do(
-                f"call void @llvm.memcpy.p0.p0.i64(ptr align 8 {site}, ptr align 8 {record}, "
-                f"i64 {8 * RECORD}, i1 false)"
-            )
             a.do("ret i32 1")
         a.start(after)
+        return room, count
 
     # partial results
     def _combined(self, stm: For, room: str, count: str, inits: Texts) -> Texts:

@@ -20,15 +20,15 @@ from tapeless.lower.kernel import lower
 from tapeless.raising import carry, gather, loops, nests, private, promote, whiles
 from tapeless.runtime import machine
 from tapeless.runtime.abi import ArraySlot, KernelType, ScalarSlot, Site, Slot
-from tapeless.simplify import dead, forward, hoist, stores
+from tapeless.simplify import checks, dead, forward, hoist, stores
 
 Pass: TypeAlias = Callable[[Fun], Fun]
 
 TIDY: tuple[Pass, ...] = (forward.run, dead.run)
 # Each of these gives back the same program if it finds nothing to do.
 SHAPE: tuple[Pass, ...] = (
-    stores.run, whiles.run, private.run, promote.run, loops.run, carry.run, nests.run, gather.run,
-    vertical.run, horizontal.run, hoist.run,
+    checks.run, stores.run, whiles.run, private.run, promote.run, loops.run, carry.run, nests.run,
+    gather.run, vertical.run, horizontal.run, hoist.run,
 )  # fmt: skip
 FINISH: tuple[Pass, ...] = ()
 ROUNDS = 6  # of tidying and shaping, at most

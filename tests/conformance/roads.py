@@ -10,6 +10,7 @@ import copy
 import functools
 import inspect
 import linecache
+import sys
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -108,6 +109,8 @@ def value_at(function: Callable[..., Any], arguments: dict[str, Any], path: Path
     root = path.root
     if root.kind == "arg":
         value = arguments[root.key]
+    elif root.kind == "module":
+        value = sys.modules[root.key]
     else:
         owner = plain(function if root.owner is None else value_at(function, arguments, root.owner))
         owner = getattr(owner, "__func__", owner)
@@ -194,6 +197,8 @@ def differ(got: Any, expected: Any, tol: float, where: str) -> str | None:
         return _first(differ(g, e, tol, f"{where}[{k}]") for k, (g, e) in pairs)
     if isinstance(expected, bool | int | float | complex | np.ndarray | np.generic | list):
         return _numbers(got, expected, tol, where)
+    if type(got) is type(expected) and hasattr(expected, "__dict__") and not callable(expected):
+        return differ(vars(got), vars(expected), tol, where)
     same = got is expected or got == expected
     return None if same else f"{where}: {got!r} and not {expected!r}"
 

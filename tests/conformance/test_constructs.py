@@ -16,7 +16,7 @@ from tests.conformance.constructs import EXAMPLES, Example
 
 SUPPORTED = [e for e in EXAMPLES if not e.refused and not e.expect]
 DIFFERENT = [e for e in EXAMPLES if e.expect]
-REFUSED = [e for e in EXAMPLES if e.refused or e.name == "ragged"]
+REFUSED = [e for e in EXAMPLES if e.refused]
 ERROR_LINES = 8
 CASES = [(e, dtype) for e in SUPPORTED for dtype in (e.over or ("",))]
 

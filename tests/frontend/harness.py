@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import dataclasses
 import inspect
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -53,6 +54,8 @@ class Program:
         root = path.root
         if root.kind == "arg":
             value = self.arguments.get(root.key, getattr(self.function, root.key, None))
+        elif root.kind == "module":
+            value = sys.modules[root.key]
         else:
             owner = self.function if root.owner is None else plain(self.find(root.owner))
             owner = getattr(owner, "__func__", owner)

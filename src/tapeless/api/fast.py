@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import inspect
+import sys
 import types
 from collections.abc import Iterator
 from typing import Any
@@ -141,6 +142,9 @@ class _Planner:
         root = path.root
         if root.kind == "arg":
             raise TooComplicated
+        if root.kind == "module":
+            self._place(path, arg, fc.GlobalValue(sys.modules, root.key))
+            return
         function = self.function
         if root.owner is not None:
             function = function_of(self._constant(root.owner))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import functools
+import sys
 import types
 from collections.abc import Callable
 from typing import Any, TypeAlias
@@ -41,7 +42,8 @@ class _Writer:
 
     def __init__(self) -> None:
         self.names: dict[str, Any] = {
-            "read_global": read_global, "read_cell": read_cell, "function_of": function_of,
+            "module": sys.modules.__getitem__, "read_global": read_global, "read_cell": read_cell,
+            "function_of": function_of,
         }  # fmt: skip
 
     def constant(self, value: Any) -> str:
@@ -55,6 +57,8 @@ class _Writer:
         match root.kind:
             case "arg":
                 text = f"a[{root.key!r}]"
+            case "module":
+                text = f"module({root.key!r})"
             case "cell":
                 text = f"read_cell({owner}, {root.key!r})"
             case _:

@@ -1,33 +1,22 @@
-"""Reductions, folds, scans and accumulating writes over a box, for the library and the forms."""
+"""Reductions and accumulating writes over a box, as the library and forms use them."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tapeless.core.names import Atom, Const, Var
 from tapeless.core.types import bool_, i64
 from tapeless.errors import CompileError
-from tapeless.frontend.arrays import index_hints, pair, put_each, refuse_writes, scalar_value
+from tapeless.frontend.arrays import index_hints, put_each, refuse_writes, scalar_value
 from tapeless.frontend.iteration import iterate
-from tapeless.frontend.join import (
-    ArrayForm,
-    Form,
-    Number,
-    Tree,
-    form_of,
-    join_numbers,
-    new_vars,
-    pack,
-    spelled,
-    unpack,
-)  # fmt: skip
-from tapeless.frontend.places import Indices, element, new_array
+from tapeless.frontend.join import spelled
+from tapeless.frontend.places import Indices
 from tapeless.frontend.reductions import neutral as start_of
 from tapeless.frontend.scalars import index_atom, scalar, truth
 from tapeless.frontend.truth import truth_of
 from tapeless.frontend.values import Arr, Cx, Known, Num, Tup, Value, is_number, weak_int
 from tapeless.ir.build import FALSE, TRUE, ZERO
-from tapeless.ir.syntax import Acc, Each, Fold, Monoid, Put, Scan
+from tapeless.ir.syntax import Acc, Each, Fold, Monoid, Put
 
 if TYPE_CHECKING:
     from tapeless.frontend.tracer import Tracer
@@ -129,121 +118,6 @@ def best_over(t: Tracer, op: str, size: Atom, f: Value) -> Value:
     outs = t.b.let(Fold(var, size, monoid, body), "best", "at")
     t.nonnegative.add(outs[1])
     return Tup((Num(outs[0], x.weak), weak_int(outs[1])))
-
-
-# Folds and scans under an operator of the user --------------------------------------------------
-
-
-def common_form(t: Tracer, a: Form, b: Form) -> Form:
-    """The form of two operands of one operator."""
-    if isinstance(a, Number) and isinstance(b, Number):
-        form = join_numbers(a, b)
-        if form is not None:
-            return form
-    elif isinstance(a, Tree) and isinstance(b, Tree) and len(a.items) == len(b.items):
-        items = tuple(common_form(t, x, y) for x, y in zip(a.items, b.items, strict=True))
-        return Tree(items, a.cls or b.cls)
-    elif isinstance(a, ArrayForm) and isinstance(b, ArrayForm):
-        return a
-    raise CompileError(
-        "the elements, the operator and its neutral element have different types",
-        t.loc,
-        "give all three one type",
-    )
-
-
-def element_form(t: Tracer, f: Value, *others: Value) -> Form:
-    """The form of f(i) joined with others; the trace is thrown away."""
-    before, memo = t.snapshot(), [dict(m) for m in t.b.memo]
-    counts = [len(s) for s in t.b.scopes]
-    var = t.index_var("i")
-    with t.construct(), t.b.scope():
-        form = form_of(t, spelled(_plain(t, t.call(f, weak_int(var)))))
-        for other in others:
-            form = common_form(t, form, form_of(t, spelled(_plain(t, other))))
-    before.restore(t.frames, t.state)
-    for scope, count in zip(t.b.scopes, counts, strict=True):
-        del scope[count:]
-    t.b.memo = memo
-    return form
-
-
-def _plain(t: Tracer, value: Value) -> Value:
-    """0-dimensional arrays as numbers, lists as tuples."""
-    value = spelled(scalar_value(t, value))
-    if isinstance(value, Tup):
-        return Tup(tuple(_plain(t, v) for v in value.items), value.cls)
-    return value
-
-
-def monoid_of(t: Tracer, op: Value, form: Form, neutral: Value) -> Monoid:
-    """An operator of the user as a monoid over values of one form."""
-    left: list[Var] = []
-    right: list[Var] = []
-    start: list[Atom] = []
-    new_vars(form, "a", left, t.fresh)
-    new_vars(form, "b", right, t.fresh)
-    pack(t, form, _plain(t, neutral), start)
-    before = dict(t.state.heap)
-    with t.construct(), t.b.scope():
-        out = t.call(op, unpack(t, form, list(left)), unpack(t, form, list(right)))
-        refuse_writes(t, before)
-        atoms: list[Atom] = []
-        out = _plain(t, out)
-        common_form(t, form, form_of(t, out))
-        pack(t, form, out, atoms)
-        body = t.b.body(tuple(atoms))
-    t.state.heap = before
-    return Monoid(tuple(left), tuple(right), body, tuple(start))
-
-
-def fold_over(t: Tracer, op: Value, size: Atom, f: Value, neutral: Value) -> Value:
-    form = element_form(t, f, neutral)
-    var, monoid, body = _fold_parts(t, op, f, neutral, form)
-    outs = list(t.b.let(Fold(var, size, monoid, body), "total"))
-    return unpack(t, form, outs)
-
-
-def scan_over(t: Tracer, op: Value, size: Atom, f: Value, neutral: Value) -> Value:
-    form = element_form(t, f, neutral)
-    var, monoid, body = _fold_parts(t, op, f, neutral, form)
-    outs = list(t.b.let(Scan(var, size, monoid, body), "prefix"))
-    return _prefixes(t, form, outs)
-
-
-def _fold_parts(
-    t: Tracer, op: Value, f: Value, neutral: Value, form: Form
-) -> tuple[Var, Monoid, Any]:
-    monoid = monoid_of(t, op, form, neutral)
-    var = t.index_var("i")
-    before = dict(t.state.heap)
-    with t.construct(), t.b.scope():
-        atoms: list[Atom] = []
-        pack(t, form, _plain(t, t.call(f, weak_int(var))), atoms)
-        refuse_writes(t, before)
-        body = t.b.body(tuple(atoms))
-    t.state.heap = before
-    return var, monoid, body
-
-
-def _prefixes(t: Tracer, form: Form, outs: list[Var]) -> Value:
-    match form:
-        case Tree(items, cls):
-            return Tup(tuple(_prefixes(t, f, outs) for f in items), cls)
-        case Number(_, True):
-            re, im = new_array(t, outs.pop(0)), new_array(t, outs.pop(0))
-            return _interleaved(t, re, im)
-    return new_array(t, outs.pop(0))
-
-
-def _interleaved(t: Tracer, re: Arr, im: Arr) -> Value:
-    """Two real arrays as a complex one."""
-    var = t.index_var("i")
-    with t.b.scope():
-        x, y = element(t, re, (var,)), element(t, im, (var,))
-        assert isinstance(x, Num) and isinstance(y, Num)
-        body = t.b.body((pair(t, Cx(x.atom, y.atom)),))
-    return new_array(t, t.b.one(Each((var,), re.shape, (), body), "z"), is_complex=True)
 
 
 # Accumulating writes ----------------------------------------------------------------------------

@@ -258,7 +258,7 @@ def _fitted(t: Tracer, value: Arr, shape: Indices) -> Arr:
         if have != ONE:
             if have != want:
                 t.not_one(have)
-            meet(t, have, want, "the shapes of value and place")
+            meet(t, have, want, "the shapes of value and place do not agree")
     return broadcast_view(t, value, shape)
 
 

@@ -31,6 +31,7 @@ from tapeless.frontend.values import (
     Partial,
     Ref,
     Rng,
+    Super,
     Tup,
     Value,
     is_number,
@@ -69,6 +70,8 @@ def attribute(t: Tracer, owner: Value, name: str) -> Value:
             return Method(Known(ArrayMethod(name)), owner)
         case Ref(DictObj()) if name in DICT_METHODS:
             return Method(Known(ArrayMethod(name)), owner)
+        case Super(cls, instance):
+            return _of_super(t, cls, instance, name)
         case Rng(start, step) if name in ("start", "step", "stop"):
             if name == "stop":
                 raise UnsupportedError("'.stop' of a range is not supported", t.loc)
@@ -80,8 +83,8 @@ def attribute(t: Tracer, owner: Value, name: str) -> Value:
     raise CompileError(f"{t.describe(owner)} has no attribute '{name}'", t.loc)
 
 
-def shape_of(arr: Arr) -> Value:
-    return sizes_tuple(arr.shape)
+def shape_of(t: Tracer, arr: Arr) -> Value:
+    return sizes_tuple(tuple(map(t.root, arr.shape)))
 
 
 def sizes_tuple(sizes: tuple[Atom, ...]) -> Value:
@@ -99,7 +102,7 @@ def size_value(size: Atom) -> Value:
 def _of_array(t: Tracer, arr: Arr, name: str) -> Value:
     match name:
         case "shape":
-            return shape_of(arr)
+            return shape_of(t, arr)
         case "ndim":
             return Known(arr.rank)
         case "size":
@@ -193,7 +196,7 @@ def _of_instance(t: Tracer, owner: Ref, obj: InstanceObj, name: str) -> Value:
         return value
     if not hasattr(obj.cls, name):
         raise CompileError(f"{t.describe(owner)} has no attribute '{name}'", t.loc)
-    return _of_class(t, owner, obj.cls, name, obj)
+    return _of_class(t, owner, obj.cls, name, obj.home, obj.path or obj.home)
 
 
 def _is_data(obj: InstanceObj, name: str) -> bool:
@@ -207,14 +210,31 @@ def _is_data(obj: InstanceObj, name: str) -> bool:
     return hasattr(obj.cls, name) and not hasattr(raw, "__get__")
 
 
+def _of_super(t: Tracer, cls: type, instance: Value, name: str) -> Value:
+    """super().name: what the classes behind `cls` give the instance."""
+    match instance:
+        case Ref(InstanceObj(cls=own, home=home)):
+            pass
+        case Known(value=type() as own, path=home):  # in a classmethod
+            pass
+        case _:
+            raise CompileError(f"super() of {t.describe(instance)}", t.loc)
+    order = own.__mro__
+    for k in range(order.index(cls) + 1, len(order)):
+        if name in vars(order[k]):
+            found = None if home is None else home.attr("__mro__").item(k)
+            return _of_class(t, instance, order[k], name, found, found)
+    raise CompileError(f"the classes that {cls.__name__} inherits from have no '{name}'", t.loc)
+
+
 def _of_class(
-    t: Tracer, owner: Value, cls: type, name: str, obj: InstanceObj | None = None
-) -> Value:
+    t: Tracer, owner: Value, cls: type, name: str, home: Path | None = None,
+    bound: Path | None = None,
+) -> Value:  # fmt: skip
     """What a class gives its instances: methods, properties, constants. Another function may take
-    the place of one between calls: where the instance or its class is known, that is a guard."""
+    the place of one between calls: where the class is found (at `home`), or the instance (at
+    `bound`, or the class again), that is a guard."""
     raw = inspect.getattr_static(cls, name)
-    home = obj.home if obj is not None else None
-    bound = None if obj is None else home if obj.path is None else obj.path
 
     def function(f: Any, path: Path | None, *steps: str) -> Known:
         f = plain(f)
@@ -228,7 +248,8 @@ def _of_class(
         case staticmethod():
             return function(raw.__func__, bound)
         case classmethod():
-            return Method(function(raw.__func__, bound, "__func__"), Known(cls, home))
+            itself = owner if isinstance(owner, Known) else Known(cls, home)
+            return Method(function(raw.__func__, bound, "__func__"), itself)
     if isinstance(plain(raw), types.FunctionType):
         step = () if bound is home else ("__func__",)
         return Method(function(raw, bound, *step), owner)

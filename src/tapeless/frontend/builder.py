@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, TypeAlias
 
 from tapeless.core.names import Atom, Const, Var
 from tapeless.core.types import bool_, i64
@@ -21,6 +21,9 @@ SHARED = frozenset({
     "add", "sub", "mul", "floordiv", "mod", "min", "max", "neg", "abs", "eq", "ne", "lt", "le",
     "and", "or", "not", "select",
 })  # fmt: skip
+
+
+Place: TypeAlias = list[tuple[int, dict[Any, Atom]]]  # per scope: statements, what is known
 
 
 class TracingBuilder(Builder):
@@ -46,6 +49,29 @@ class TracingBuilder(Builder):
         finally:
             self.memo.pop()
             self.scopes.pop()
+
+    def here(self) -> Place:
+        """The present place, to come back to."""
+        return [(len(s), dict(m)) for s, m in zip(self.scopes, self.memo, strict=True)]
+
+    def rewind(self, place: Place) -> None:
+        """Forget what was emitted since, but for index arithmetic on what was there: types that
+        were found meanwhile may mention it."""
+        gone: set[Var] = set()
+        for stms, (count, memo), now in zip(self.scopes, place, self.memo, strict=True):
+            found: set[Atom] = set()
+            kept: list[Let] = []
+            for stm in stms[count:]:
+                exp = stm.exp
+                if isinstance(exp, Prim) and exp.op in SHARED and gone.isdisjoint(exp.args):
+                    kept.append(stm)
+                    found.update(stm.outs)
+                else:
+                    gone.update(stm.outs)
+            stms[count:] = kept
+            made = {k: v for k, v in now.items() if v in found and k[0] != "same"}
+            now.clear()
+            now.update(made | memo)
 
     def let(self, exp: Exp, *hints: str) -> tuple[Var, ...]:
         outs = super().let(exp, *hints)

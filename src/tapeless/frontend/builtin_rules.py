@@ -440,7 +440,7 @@ def _dtype(t: Tracer, value: Value) -> Value:
 
 def _shape(t: Tracer, value: Value) -> Value:
     value = as_operand(t, value)
-    return shape_of(value) if isinstance(value, Arr) else Known(())
+    return shape_of(t, value) if isinstance(value, Arr) else Known(())
 
 
 def _ndim(t: Tracer, value: Value) -> Value:

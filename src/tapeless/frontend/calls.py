@@ -16,10 +16,11 @@ from tapeless.core.names import Const
 from tapeless.core.types import i64
 from tapeless.errors import CompileError, SourceError, UnsupportedError
 from tapeless.frontend.argtypes import plain
-from tapeless.frontend.arrays import elementwise
+from tapeless.frontend.arrays import cast, elementwise
 from tapeless.frontend.attributes import attribute
 from tapeless.frontend.builtin_rules import BUILTINS, CONVERTERS, convert_call, known
 from tapeless.frontend.capture import Source, source_of
+from tapeless.frontend.cells import open_cells
 from tapeless.frontend.construct import as_operand
 from tapeless.frontend.elementwise import COMPLEX, REAL
 from tapeless.frontend.form_rules import FORMS
@@ -28,11 +29,13 @@ from tapeless.frontend.intrinsic_rules import INTRINSICS
 from tapeless.frontend.library import LIBRARY
 from tapeless.frontend.liveness import Liveness, liveness
 from tapeless.frontend.methods import call_method
-from tapeless.frontend.scalars import apply_ufunc
+from tapeless.frontend.places import numpy_dtype
+from tapeless.frontend.scalars import apply_ufunc, convert, type_key
 from tapeless.frontend.signature import Path
 from tapeless.frontend.state import DEAD, FLOW, RETURN, RETURNED, Frame
 from tapeless.frontend.values import (
     NONE,
+    Arr,
     ArrayMethod,
     Cx,
     DictObj,
@@ -44,6 +47,7 @@ from tapeless.frontend.values import (
     Partial,
     Ref,
     Staged,
+    Super,
     Tup,
     Value,
 )  # fmt: skip
@@ -77,6 +81,8 @@ def call(t: Tracer, function: Value, args: Args, kwargs: Kwargs) -> Value:
 
 def _call_known(t: Tracer, function: Known, args: Args, kwargs: Kwargs) -> Value:
     v = plain(function.value)
+    if v is super:
+        return _super(t, args)
     if isinstance(v, ArrayMethod):
         return call_method(t, v.name, args[0], args[1:], kwargs)
     rule = _rule_of(v)
@@ -84,11 +90,15 @@ def _call_known(t: Tracer, function: Known, args: Args, kwargs: Kwargs) -> Value
         return rule(t, args, kwargs)
     key = _library_key(v)
     if key is not None:
+        if isinstance(v, np.ufunc) and not hasattr(np, v.__name__):
+            args = resolved(t, v, args)
         return call_library(t, key, args, kwargs)
     if getattr(v, "__tapeless_static__", False):
         return _run_static(t, v, args, kwargs)
     if type(v).__name__ == "ElementType":
         return convert_call(t, np.dtype(v.dtype).type, args, kwargs)
+    if all(isinstance(a, Known) for a in (*args, *kwargs.values())) and _is_pure(v):
+        return _fold_call(t, v, args, kwargs)
     match v:
         case np.ufunc():
             return _call_ufunc(t, v, args, kwargs)
@@ -102,9 +112,22 @@ def _call_known(t: Tracer, function: Known, args: Args, kwargs: Kwargs) -> Value
             return _call_partial(t, v, function.path, args, kwargs)
         case type():
             return _construct(t, v, function.path, args, kwargs)
-    if all(isinstance(a, Known) for a in (*args, *kwargs.values())) and _is_pure(v):
-        return _fold_call(t, v, args, kwargs)
     raise unsupported(t, v)
+
+
+def _super(t: Tracer, args: Args) -> Value:
+    """super(): the class that the running method is defined in, and its first argument."""
+    if args:
+        cls, instance = args
+        return Super(known(t, cls, "the class of super()"), instance)
+    frame = t.frame
+    while "__class__" not in frame.captured and frame.parent is not None:
+        frame = frame.parent
+    cell = frame.captured.get("__class__")
+    if cell is None:
+        raise CompileError("super() outside a method", t.loc)
+    first, *_ = frame.source.node.args.args
+    return Super(cell.cell_contents, frame.locals[first.arg])
 
 
 def _rule_of(v: Any) -> Callable[[Tracer, Args, Kwargs], Value] | None:
@@ -173,6 +196,25 @@ def call_library(t: Tracer, key: Any, args: Args, kwargs: Kwargs) -> Value:
     frame = Frame(source_of(function), function.__globals__, {})
     return inline(t, frame, args, kwargs, tuple(map(Known, function.__defaults__ or ())),
                   _kw_defaults(frame.source, function.__kwdefaults__, Known))  # fmt: skip
+
+
+def resolved(t: Tracer, ufunc: np.ufunc, args: Args) -> Args:
+    """Operands of one of SciPy's ufuncs as the types that it would choose: where Python numbers
+    are among them, these are not always NumPy's."""
+    if len(args) != ufunc.nin:
+        return args
+    operands = [as_operand(t, a) for a in args]
+    types = [numpy_dtype(a) if isinstance(a, Arr) else type_key(a) for a in operands]
+    try:
+        chosen = ufunc.resolve_dtypes((*types, *(None,) * ufunc.nout))
+    except TypeError:
+        raise CompileError(f"{ufunc.__name__} is not defined for {t.describe(operands[0])}",
+                           t.loc) from None  # fmt: skip
+    return [
+        a if chosen[k].kind == "c" or chosen[k] == types[k] else
+        cast(t, a, chosen[k]) if isinstance(a, Arr) else convert(t, a, chosen[k])
+        for k, a in enumerate(operands)
+    ]  # fmt: skip
 
 
 def _kw_defaults(
@@ -290,6 +332,7 @@ def run_body(t: Tracer, frame: Frame) -> Value:
     node = frame.source.node
     assert isinstance(node, ast.FunctionDef)
     frame.liveness = _liveness_of(node)
+    open_cells(t, frame)
     t.rules.block(t, node.body)
     flow = frame.locals[FLOW]
     if isinstance(flow, Num):
@@ -426,6 +469,7 @@ def _run_static(t: Tracer, f: Callable[..., Any], args: Args, kwargs: Kwargs) ->
 
 # Compile time ---------------------------------------------------------------------------------
 
+PURE = (np.finfo, np.iinfo, np.promote_types, np.result_type, np.issubdtype, np.can_cast)
 PURE_OWNERS = (str, bytes, int, float, complex, bool, tuple, frozenset, range, np.dtype)
 
 
@@ -433,6 +477,8 @@ def _is_pure(v: Any) -> bool:
     """Methods of immutable values, and a fixed list of functions without effects."""
     owner = getattr(v, "__self__", None)
     if isinstance(owner, PURE_OWNERS):
+        return True
+    if any(v is f for f in PURE):
         return True
     return getattr(v, "__module__", None) in ("math", "operator", "_operator")
 

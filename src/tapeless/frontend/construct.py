@@ -12,7 +12,7 @@ from tapeless.core.types import DTYPES, from_numpy, i64
 from tapeless.errors import CompileError, UnsupportedError
 from tapeless.frontend.arrays import assign, cast, copy, empty, generate, rank0, scalar_value
 from tapeless.frontend.iteration import iterate, seq_item
-from tapeless.frontend.join import spelled
+from tapeless.frontend.join import ArrayForm, Number, spelled
 from tapeless.frontend.places import Indices, compose, element, full_axes, meet, numpy_dtype
 from tapeless.frontend.scalars import convert, resolve_type, scalar
 from tapeless.frontend.values import (
@@ -89,14 +89,11 @@ def _of_many(t: Tracer, items: Any, dtype: Any) -> Arr:
 
 
 def _of_seq(t: Tracer, seq: Seq, dtype: Any) -> Arr:
-    """A list of run-time length: one leaf is the array, several are its columns."""
-    if len(seq.leaves) == 1 and len(_leaves(t, (seq_item(t, seq, Const(0, i64)),))[1]) == 1 and (
-        not isinstance(spelled(seq_item(t, seq, Const(0, i64))), Tup)
-    ):  # fmt: skip
-        leaf = seq.leaves[0]
-        return (
-            copy(t, leaf) if dtype is None or numpy_dtype(leaf) == dtype else cast(t, leaf, dtype)
-        )
+    """A list of run-time length: of numbers or arrays it is the array, else it has columns."""
+    if isinstance(seq.form, Number | ArrayForm):
+        (leaf,) = seq.leaves
+        same = dtype is None or numpy_dtype(leaf) == dtype
+        return copy(t, leaf) if same else cast(t, leaf, dtype)
     out = generate(t, (seq.size,), lambda idx: as_array(t, seq_item(t, seq, idx[0]), dtype))
     assert isinstance(out, Arr)
     return out
@@ -115,7 +112,8 @@ def _of_items(t: Tracer, items: Sequence[Value], dtype: Any) -> Arr:
                 "the rows have different ranks", t.loc, "make them arrays of one shape"
             )
         inner = tuple(
-            meet(t, a, b, "shapes of the rows") for a, b in zip(inner, other.shape, strict=True)
+            meet(t, a, b, "the shapes of the rows do not agree")
+            for a, b in zip(inner, other.shape, strict=True)
         )
     if arrays and len(arrays) < len(leaves):
         raise CompileError("an array cannot be made of numbers and arrays mixed", t.loc,

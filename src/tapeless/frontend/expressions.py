@@ -15,6 +15,7 @@ from tapeless.frontend.attributes import attribute
 from tapeless.frontend.branches import branch
 from tapeless.frontend.calls import call
 from tapeless.frontend.capture import Source
+from tapeless.frontend.cells import read_cell
 from tapeless.frontend.comprehensions import as_list, dict_of
 from tapeless.frontend.indexing import new_list, subscript
 from tapeless.frontend.iteration import Items, iterate
@@ -80,6 +81,8 @@ def lookup(t: Tracer, frame: Frame, name: str) -> Value:
     """A name, from the frame outward to closures, globals and builtins."""
     scope: Frame | None = frame
     while scope is not None:
+        if name in scope.cells:
+            return read_cell(t, scope, name)
         if name in scope.locals:
             return scope.locals[name]
         if scope.parent is None:

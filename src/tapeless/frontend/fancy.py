@@ -82,7 +82,7 @@ def spread_masks(t: Tracer, arr: Arr, parts: Sequence[Value]) -> list[Value]:
     for part in parts:
         if isinstance(part, Arr) and is_mask(part):
             for d, size in enumerate(part.shape):
-                meet(t, size, arr.shape[axis + d], "the shapes of mask and array")
+                meet(t, size, arr.shape[axis + d], "the shapes of mask and array do not agree")
             out += true_cells(t, part)
             axis += part.rank
         else:
@@ -214,7 +214,7 @@ def _stretched(t: Tracer, value: Arr, shape: Indices) -> Arr:
         raise CompileError("the value has more axes than the place", t.loc)
     for have, want in zip(value.shape, shape[len(shape) - value.rank :], strict=True):
         if have != ONE:
-            meet(t, have, want, "the shapes of value and place")
+            meet(t, have, want, "the shapes of value and place do not agree")
     return broadcast_view(t, value, shape)
 
 
@@ -222,7 +222,7 @@ def _masked_fill(t: Tracer, place: Arr, parts: Sequence[Value], mask: Arr, value
     """One value wherever a mask is true: each cell decides for itself."""
     axis = next(k for k, p in enumerate(parts) if p is mask)
     for d, size in enumerate(mask.shape):
-        meet(t, size, place.shape[axis + d], "the shapes of mask and array")
+        meet(t, size, place.shape[axis + d], "the shapes of mask and array do not agree")
     x = element(t, value, ()) if isinstance(value, Arr) else value
     if mask.obj is place.obj:
         mask = copy(t, mask)

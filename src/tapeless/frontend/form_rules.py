@@ -11,10 +11,11 @@ import numpy as np
 from tapeless.core.names import Atom, Const, Var
 from tapeless.core.types import i64
 from tapeless.errors import CompileError
-from tapeless.frontend.accumulate import fold_over, monoid_of, reduce_over, scan_over
+from tapeless.frontend.accumulate import reduce_over
 from tapeless.frontend.arrays import copy, generate, scalar_value
 from tapeless.frontend.builtin_rules import known
 from tapeless.frontend.construct import as_array
+from tapeless.frontend.folds import fold_over, monoid_of, scan_over
 from tapeless.frontend.iteration import iterate, make_range, row
 from tapeless.frontend.join import form_of, spelled
 from tapeless.frontend.places import Indices, element, meet, new_array, numpy_dtype, read_object
@@ -55,7 +56,7 @@ def _columns(
     sizes = [a.shape[0] if isinstance(a, Arr) else a.size for a in arrays]
     size = sizes[0]
     for other in sizes[1:]:
-        size = meet(t, size, other, f"{form}: the lengths of the arrays")
+        size = meet(t, size, other, f"{form}: the lengths of the arrays do not agree")
 
     def items(i: Atom) -> list[Value]:
         return [row(t, a, i) if isinstance(a, Arr) else a.item(i) for a in arrays]
@@ -143,7 +144,7 @@ def _places(t: Tracer, dest: Arr, idx: Value, form: str) -> tuple[Atom, Callable
             )
     size = arrays[0].shape[0]
     for a in arrays[1:]:
-        size = meet(t, size, a.shape[0], f"{form}: the lengths of the index arrays")
+        size = meet(t, size, a.shape[0], f"{form}: the lengths of the index arrays do not agree")
     return size, lambda k: tuple(index_atom(t, element(t, a, (k,))) for a in arrays)
 
 
@@ -152,7 +153,7 @@ def _value_at(t: Tracer, vals: Value, size: Atom, form: str) -> Callable[[Atom, 
     if is_number(vals):
         return lambda k, rest: vals
     arr = as_array(t, vals)
-    meet(t, arr.shape[0], size, f"{form}: the lengths of indices and values")
+    meet(t, arr.shape[0], size, f"{form}: the lengths of indices and values do not agree")
     return lambda k, rest: element(t, arr, (k, *rest))
 
 

@@ -11,10 +11,11 @@ from tapeless.core.names import Atom, Const
 from tapeless.core.types import Array, i64
 from tapeless.errors import CompileError, UnsupportedError
 from tapeless.frontend import arrays, intrinsics, places
-from tapeless.frontend.accumulate import best_over, fold_over, put_over, reduce_over, scan_over
+from tapeless.frontend.accumulate import best_over, put_over, reduce_over
 from tapeless.frontend.attributes import part, sizes_tuple
 from tapeless.frontend.builtin_rules import class_of, dtype_argument, known
 from tapeless.frontend.construct import array_of, as_array, as_operand, element_at
+from tapeless.frontend.folds import fold_over, scan_over
 from tapeless.frontend.iteration import iterate
 from tapeless.frontend.places import Indices
 from tapeless.frontend.scalars import convert, index_atom, resolve_type, scalar, truth, type_key
@@ -270,7 +271,7 @@ def _broadcast_to(t: Tracer, x: Value, shape: Value) -> Value:
         if have != ONE:
             if have != want:
                 t.not_one(have)
-            places.meet(t, have, want, "the array and the shape it is broadcast to")
+            places.meet(t, have, want, "the array does not fit the shape it is broadcast to")
     return places.broadcast_view(t, arr, sizes)
 
 
@@ -401,3 +402,4 @@ _RULES: dict[Any, Callable[..., Value]] = {
     intrinsics.same_size: _same_size, intrinsics.foreign: _foreign,
 }  # fmt: skip
 INTRINSICS = {function: _simple(rule) for function, rule in _RULES.items()}
+INTRINSICS[np.result_type] = _simple(_result_type)

@@ -232,14 +232,13 @@ def counted_or_unrolled(
     """A short loop of static length is counted, unless its body needs to know the index."""
     if not (isinstance(items.size, Const) and items.size.value <= MAX_UNROLL):
         return counted(items)
-    before, count, memo = t.snapshot(), len(t.b.scopes[-1]), dict(t.b.memo[-1])
+    before, place = t.snapshot(), t.b.here()
     t.countable += 1
     try:
         return counted(items)
     except NeedsStatic:
         before.restore(t.frames, t.state)
-        del t.b.scopes[-1][count:]
-        t.b.memo[-1] = memo
+        t.b.rewind(place)
     finally:
         t.countable -= 1
     return unrolled([items.item(Const(k, i64)) for k in range(int(items.size.value))])

@@ -14,7 +14,7 @@ from tapeless.core.names import Atom, Const, Var
 from tapeless.core.types import INDEX, Array, DType, Scalar, Size, Type, bool_, f64, i64
 from tapeless.errors import CompileError
 from tapeless.frontend.arrays import copy, empty, materialise
-from tapeless.frontend.places import new_array, read_object
+from tapeless.frontend.places import meet, new_array, read_object
 from tapeless.frontend.scalars import scalar
 from tapeless.frontend.values import (
     Arr,
@@ -208,12 +208,16 @@ def _join_arrays(t: Tracer, a: Arr, b: Arr, name: str) -> Form:
             f"'{name}' changes its element type from {t.describe(a)} to {t.describe(b)}", t.loc,
             "convert with .astype before the paths meet",
         )  # fmt: skip
-    shape = tuple(
-        x if (x == y or t.is_same_size(x, y)) and t.is_outer(x) else None
-        for x, y in zip(a.shape, b.shape, strict=True)
-    )
+    shape = tuple(_common_size(t, x, y) for x, y in zip(a.shape, b.shape, strict=True))
     old = frozenset(v.obj for v in (a, b) if t.is_outer_object(v.obj))
     return ArrayForm(a.dtype, a.is_complex, shape, old, name)
+
+
+def _common_size(t: Tracer, a: Atom, b: Atom) -> Atom | None:
+    """The size that both have, under a name that is known outside; None if they may differ."""
+    if not t.is_same_size(a, b):
+        return None
+    return next((s for s in (a, b, t.root(a)) if t.is_outer(s)), None)
 
 
 def _join_lists(t: Tracer, a: Any, b: Any, name: str) -> Form:
@@ -268,6 +272,9 @@ def _pack_number(t: Tracer, form: Number, value: Value, out: list[Atom]) -> None
 def _pack_array(t: Tracer, form: ArrayForm, value: Value, out: list[Atom]) -> None:
     if isinstance(value, Arr):
         arr = value if value.view is None else copy(t, value)
+        for have, want in zip(arr.shape, form.shape, strict=True):
+            if want is not None:
+                meet(t, have, want, "the shapes of values that meet here do not agree")
     else:  # no value on this path: it will not be read
         zero = Const(0, i64)
         arr = empty(t, tuple(zero if s is None else s for s in form.shape), form.dtype,
@@ -333,7 +340,8 @@ def form_of(t: Tracer, value: Value, name: str = "") -> Form:
         case Tup(items, cls):
             return Tree(tuple(form_of(t, v, name) for v in items), cls)
         case Arr():
-            keep = tuple(s if t.is_outer(s) else None for s in value.shape)
+            roots = map(t.root, value.shape)
+            keep = tuple(s if t.is_outer(s) else None for s in roots)
             return ArrayForm(value.dtype, value.is_complex, keep, name=name)
         case Ref(ListObj() as obj):
             content = t.state.heap[obj]

@@ -173,14 +173,13 @@ MAX_STATIC = 1000
 def _static_passes(t: Tracer, stmt: ast.While) -> bool:
     """A loop that is not entered; in the library, also one whose condition is static throughout."""
     for _ in range(MAX_STATIC):
-        before, count, memo = t.snapshot(), len(t.b.scopes[-1]), dict(t.b.memo[-1])
+        before, place = t.snapshot(), t.b.here()
         test = truth_of(t, t.evaluate(stmt.test))
         if isinstance(test, Known) and not test.value:
             return True
         if not (isinstance(test, Known) and t.frame.is_library):
             before.restore(t.frames, t.state)
-            del t.b.scopes[-1][count:]
-            t.b.memo[-1] = memo
+            t.b.rewind(place)
             return False
         t.rules.block(t, stmt.body)
     raise CompileError("a loop of the library does not end", t.loc)

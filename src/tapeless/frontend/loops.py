@@ -72,15 +72,15 @@ def trace_loop(t: Tracer, spec: LoopSpec) -> None:
     key = (spec.key, len(t.frames))
     plan = _first_plan(t, spec, t.loop_hints.get(key))
     for _ in range(ATTEMPTS):
-        before, count, memo = t.snapshot(), len(t.b.scopes[-1]), dict(t.b.memo[-1])
+        before, place = t.snapshot(), t.b.here()
         stale = set(t.stale)
         try:
             with t.construct():
                 _Attempt(t, spec, plan).run()
         except Again:
             before.restore(t.frames, t.state)
-            del t.b.scopes[-1][count:]
-            t.stale, t.b.memo[-1] = stale, memo
+            t.b.rewind(place)
+            t.stale = stale
             continue
         t.loop_hints[key] = Hints(dict(plan.names), set(plan.late), plan.rotated)
         return

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tapeless.core.names import Atom, Const
+from tapeless.core.types import f64, i64
 from tapeless.errors import CompileError, UnsupportedError
 from tapeless.frontend.arrays import assign, cast, copy, rank0
 from tapeless.frontend.builtin_rules import dtype_argument, known, to_list
@@ -16,7 +17,7 @@ from tapeless.frontend.iteration import Items, iterate
 from tapeless.frontend.operators import compare
 from tapeless.frontend.places import count, numpy_dtype, reshape, transpose
 from tapeless.frontend.scalars import convert, index_atom, scalar
-from tapeless.frontend.sequences import append
+from tapeless.frontend.sequences import append, seq_of
 from tapeless.frontend.values import (
     NONE,
     Arr,
@@ -50,6 +51,7 @@ def call_method(t: Tracer, name: str, owner: Value, args: Args, kwargs: Kwargs) 
             return _tuple_method(t, name, owner, args, kwargs)
     rule = ARRAY.get(name)
     if rule is not None and isinstance(owner, Arr):
+        _known_arguments(t, name, args, kwargs)
         return rule(t, owner, args, kwargs)
     if is_number(owner):
         number = _number_method(t, name, owner, args, kwargs)
@@ -60,6 +62,29 @@ def call_method(t: Tracer, name: str, owner: Value, args: Args, kwargs: Kwargs) 
         return t.library(("method", name), owner, *args, **kwargs)
     raise UnsupportedError(f"the method '.{name}()' of arrays is not supported", t.loc,
                            f"write np.{name}(x, ...) or a loop")  # fmt: skip
+
+
+# Arguments of the methods of arrays that have rules here: how many, and which by name.
+TAKES: dict[str, tuple[int, tuple[str, ...]]] = {
+    "copy": (1, ("order",)), "astype": (1, ("dtype", "copy")), "item": (99, ()),
+    "fill": (1, ("value",)),
+    "reshape": (99, ("shape", "order")), "flatten": (1, ("order",)), "ravel": (1, ("order",)),
+    "transpose": (99, ("axes",)), "tolist": (0, ()), "conj": (0, ()), "conjugate": (0, ()),
+}  # fmt: skip
+
+
+def _known_arguments(t: Tracer, name: str, args: Args, kwargs: Kwargs) -> None:
+    most, names = TAKES[name]
+    for key in kwargs:
+        if key not in names:
+            raise UnsupportedError(f"the argument '{key}' of .{name}() is not supported", t.loc)
+    if len(args) > most:
+        raise CompileError(f".{name}() takes at most {most} arguments", t.loc)
+    order = kwargs.get("order") or (args[0] if "order" in names and most == 1 and args else None)
+    if order is not None and known(t, order, "the order") not in ("C", "K", "A"):
+        raise UnsupportedError(
+            f".{name}() in Fortran order is not supported", t.loc, "transpose first"
+        )
 
 
 # Numbers --------------------------------------------------------------------------------------
@@ -111,7 +136,7 @@ def _item(t: Tracer, x: Arr, args: Args, kwargs: Kwargs) -> Value:
 
 
 def _fill(t: Tracer, x: Arr, args: Args, kwargs: Kwargs) -> Value:
-    assign(t, x, args[0])
+    assign(t, x, args[0] if args else kwargs["value"])
     return NONE
 
 
@@ -152,11 +177,6 @@ def _quotient(t: Tracer, total: Any, rest: Any) -> Any:
 
 
 def _reshape(t: Tracer, x: Arr, args: Args, kwargs: Kwargs) -> Value:
-    order = kwargs.get("order", Known("C"))
-    if known(t, order, "the order") not in ("C", "A", "K"):
-        raise UnsupportedError(
-            "reshape in Fortran order is not supported", t.loc, "transpose first"
-        )
     sizes = kwargs.get("shape") or (args[0] if len(args) == 1 else Tup(tuple(args)))
     spelled = [sizes] if is_number(sizes) else iterate(t, sizes)
     if not isinstance(spelled, list):
@@ -173,7 +193,7 @@ def _ravel(t: Tracer, x: Arr, args: Args, kwargs: Kwargs) -> Value:
 
 
 def _transpose(t: Tracer, x: Arr, args: Args, kwargs: Kwargs) -> Value:
-    axes = args[0] if len(args) == 1 else Tup(tuple(args))
+    axes = kwargs.get("axes") or (args[0] if len(args) == 1 else Tup(tuple(args)))
     order = known(t, axes, "the axes")
     if isinstance(order, int):
         order = (order,)
@@ -183,7 +203,23 @@ def _transpose(t: Tracer, x: Arr, args: Args, kwargs: Kwargs) -> Value:
 
 
 def _tolist(t: Tracer, x: Arr, args: Args, kwargs: Kwargs) -> Value:
-    return to_list(t, x)
+    """Nested lists of Python's numbers."""
+    if x.rank == 0:
+        return _item(t, x, (), {})
+    items = iterate(t, x)
+    assert isinstance(items, Many)
+    return seq_of(t, Many(items.size, lambda i: _as_python(t, items.item(i))))
+
+
+def _as_python(t: Tracer, value: Value) -> Value:
+    if isinstance(value, Arr):
+        return _tolist(t, value, (), {})
+    x = scalar(t, value)
+    if isinstance(x, Cx):
+        return Cx(t.b.cast(x.re, f64), t.b.cast(x.im, f64), True)
+    if x.dtype.is_bool:
+        return x
+    return Num(t.b.cast(x.atom, f64 if x.dtype.is_float else i64), True)
 
 
 def _conj(t: Tracer, x: Arr, args: Args, kwargs: Kwargs) -> Value:

@@ -24,7 +24,7 @@ from tapeless.frontend.indexing import (
     view,
     wrap,
 )  # fmt: skip
-from tapeless.frontend.iteration import iterate
+from tapeless.frontend.iteration import Items, item_at, iterate
 from tapeless.frontend.join import spelled
 from tapeless.frontend.reductions import any_of
 from tapeless.frontend.scalars import BINARY, COMPARE, UNARY, apply_ufunc, scalar, truth
@@ -43,6 +43,7 @@ from tapeless.frontend.values import (
     Tup,
     Value,
     is_number,
+    weak_int,
 )  # fmt: skip
 from tapeless.ir.build import ZERO
 
@@ -286,6 +287,9 @@ def compare(t: Tracer, op: str, a: Value, b: Value) -> Value:
     if left is not None and right is not None and op in ("Eq", "NotEq"):
         same = _same_tuples(t, left, right)
         return same if op == "Eq" else negation(t, same)
+    if _is_list(a) and _is_list(b) and op in ("Eq", "NotEq"):
+        same = _same_lists(t, iterate(t, a), iterate(t, b))
+        return same if op == "Eq" else negation(t, same)
     special = dunder(t, op, a, b)
     if special is not None:
         return special
@@ -328,6 +332,22 @@ def _contains(t: Tracer, a: Value, b: Value) -> Value:
 
 def _given(value: Value) -> Callable[[], Value]:
     return lambda: value
+
+
+def _is_list(x: Value) -> bool:
+    return isinstance(x, Ref) and isinstance(x.obj, ListObj)
+
+
+def _same_lists(t: Tracer, a: Items, b: Items) -> Value:
+    """Lists of which at least one has a length of run time."""
+    sizes = [Const(len(x), i64) if isinstance(x, list) else x.size for x in (a, b)]
+    as_long = compare(t, "Eq", weak_int(sizes[0]), weak_int(sizes[1]))
+
+    def differ(i: Atom) -> Value:
+        return compare(t, "NotEq", item_at(t, a, i), item_at(t, b, i))
+
+    return short_circuit(t, True, as_long,
+                         lambda: negation(t, any_of(t, Many(sizes[0], differ))))  # fmt: skip
 
 
 def _same_tuples(t: Tracer, a: Sequence[Value], b: Sequence[Value]) -> Value:

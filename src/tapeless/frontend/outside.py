@@ -7,6 +7,7 @@ under a guard.
 from __future__ import annotations
 
 import dataclasses
+import sys
 import types
 from typing import TYPE_CHECKING, Any
 
@@ -81,7 +82,20 @@ class Outside:
             value = frame.globals[name]
         if frame.is_library:
             return Known(value)
-        return self.value(t, value, Path(Root(kind, name, frame.owner)))
+        return self.value(t, value, self._variable(t, frame, kind, name))
+
+    def _variable(self, t: Tracer, frame: Frame, kind: str, name: str) -> Path:
+        """Where a call finds a free variable: by the function, or by the module that it is in."""
+        entry = t.frames[0]
+        if frame.owner is not None or (frame.globals is entry.globals and (
+            kind == "global" or frame.captured is entry.captured
+        )):  # fmt: skip
+            return Path(Root(kind, name, frame.owner))
+        module = sys.modules.get(str(frame.globals.get("__name__")))
+        if kind == "cell" or module is None or vars(module) is not frame.globals:
+            raise UnsupportedError(f"'{name}' is captured by a function that no name leads to",
+                                   t.loc, "pass it as an argument")  # fmt: skip
+        return Path(Root("module", module.__name__)).attr(name)
 
     def attribute(self, t: Tracer, owner: Known, name: str) -> Value:
         """An attribute of a module, class or other static object."""
@@ -100,6 +114,8 @@ class Outside:
         """Whether attributes of this object never change: those of well-known modules."""
         if isinstance(v, types.ModuleType):
             return v.__name__.partition(".")[0] in TRUSTED
+        if isinstance(v, types.FunctionType):
+            return False
         return not isinstance(v, type) or str(v.__module__).partition(".")[0] in TRUSTED
 
     def value(self, t: Tracer, value: Any, path: Path) -> Value:

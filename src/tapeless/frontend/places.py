@@ -265,17 +265,15 @@ def put_element(t: Tracer, arr: Arr, idx: Indices, value: Value, modes: str | No
 # Sizes that meet ----------------------------------------------------------------------------
 
 
-def meet(t: Tracer, a: Atom, b: Atom, what: str = "shapes") -> Atom:
-    """Two sizes that must be equal: decided now, or checked at run time."""
-    if a == b or t.is_same_size(a, b):
-        return a if isinstance(a, Const) else b if isinstance(b, Const) else a
-    if isinstance(a, Const) and isinstance(b, Const):
-        raise SizeError(f"{what} do not agree: sizes {a.value} and {b.value}", t.loc)
-    t.b.check(
-        t.b.prim("eq", a, b), "ValueError", f"{what} do not agree: sizes {{0}} and {{1}}", a, b
-    )
-    t.same_sizes(a, b)
-    return b if isinstance(b, Const) else a
+def meet(t: Tracer, a: Atom, b: Atom, what: str = "the shapes do not agree") -> Atom:
+    """Two sizes that must be equal, decided now or checked at run time; the one that stands for
+    both from here on."""
+    p, q = t.root(a), t.root(b)
+    if isinstance(p, Const) and isinstance(q, Const) and p != q:
+        raise SizeError(f"{what}: sizes {p.value} and {q.value}", t.loc)
+    if p != q:
+        t.b.check(t.b.prim("eq", a, b), "ValueError", f"{what}: sizes {{0}} and {{1}}", a, b)
+    return t.same_sizes(p, q)
 
 
 def broadcast_shapes(t: Tracer, shapes: Sequence[Indices]) -> Indices:
@@ -290,8 +288,6 @@ def broadcast_shapes(t: Tracer, shapes: Sequence[Indices]) -> Indices:
             if other != size:
                 t.not_one(size)
                 t.not_one(other)
-            size = meet(t, size, other, "shapes that are broadcast")
-        if wide and len(wide) < len(sizes):
-            pass
+            size = meet(t, size, other, "shapes that are broadcast do not agree")
         out.append(size)
     return tuple(out)

@@ -95,7 +95,8 @@ class Options:
 @dataclass(frozen=True, slots=True)
 class Root:
     """The start of a path: `kind` "arg" (key: parameter name), "cell" or "global" (key: variable
-    name, of the function found by `owner`; None: the compiled function itself)."""
+    name, of the function found by `owner`; None: the compiled function itself), or "module" (key:
+    its name)."""
 
     kind: str
     key: str

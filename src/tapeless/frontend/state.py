@@ -9,10 +9,11 @@ from tapeless.core.names import Var
 from tapeless.frontend.capture import Source
 from tapeless.frontend.liveness import Liveness
 from tapeless.frontend.signature import Path
-from tapeless.frontend.values import ArrayObj, HeapObj, Known, Value
+from tapeless.frontend.values import ArrayObj, DictObj, HeapObj, Known, Value
 
 FLOW = "$flow"  # how the current block ended: one of the codes below
 RETURNED = "$return"  # the value of an executed `return`
+LIBRARY = ("tapeless.frontend.", "tapeless.forms.")  # code that is the compiler's own
 NORMAL, BREAK, CONTINUE, RETURN, DEAD = range(5)
 
 
@@ -20,7 +21,8 @@ class Frame:
     """Local names of one call. `parent` is the frame that a nested function closes over."""
 
     __slots__ = (
-        "captured", "globals", "is_library", "liveness", "locals", "owner", "parent", "source",
+        "captured", "cells", "globals", "is_library", "liveness", "locals", "owner", "parent",
+        "source",
     )  # fmt: skip
 
     def __init__(
@@ -32,8 +34,9 @@ class Frame:
         self.captured = captured
         self.parent = parent
         self.owner = owner
-        self.is_library = ".frontend." in str(globals.get("__name__", ""))
+        self.is_library = str(globals.get("__name__", "")).startswith(LIBRARY)
         self.locals: dict[str, Value] = {FLOW: Known(NORMAL)}
+        self.cells: dict[str, DictObj] = {}  # of names that nested functions rebind
         self.liveness = Liveness()
 
 

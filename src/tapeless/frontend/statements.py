@@ -15,9 +15,11 @@ from tapeless.errors import UnsupportedError
 from tapeless.frontend.attributes import attribute
 from tapeless.frontend.branches import branch
 from tapeless.frontend.calls import terminates
+from tapeless.frontend.cells import write_name
 from tapeless.frontend.expressions import closure, evaluate, formatted
 from tapeless.frontend.loop_statements import continue_if_normal, for_statement, while_statement
 from tapeless.frontend.operators import augment, binary, update
+from tapeless.frontend.outside import TRUSTED
 from tapeless.frontend.state import BREAK, CONTINUE, DEAD, FLOW, NORMAL, RETURN, RETURNED
 from tapeless.frontend.targets import bind, named, set_attribute
 from tapeless.frontend.truth import truth_of
@@ -60,7 +62,6 @@ REFUSED: dict[type, tuple[str, str]] = {
     ast.Delete: ("'del' is not supported", "leave the name: the compiler plans the memory"),
     ast.Match: ("'match' is not supported", "write it as 'if'/'elif'"),
     ast.Global: ("'global' is not supported", "pass the value as an argument and return it"),
-    ast.Nonlocal: ("'nonlocal' is not supported", "return the value from the inner function"),
     ast.ClassDef: ("a class inside compiled code is not supported", "define it outside"),
     ast.AsyncFunctionDef: ("'async' is not supported", "use an ordinary function"),
     ast.AsyncFor: ("'async' is not supported", "use an ordinary loop"),
@@ -145,7 +146,7 @@ def _aug_assign(t: Tracer, stmt: ast.AugAssign) -> None:
     match stmt.target:
         case ast.Name(id=name):
             load = ast.copy_location(ast.Name(name, ast.Load()), stmt.target)
-            t.frame.locals[name] = named(augment(t, op, evaluate(t, load), value), name)
+            write_name(t, name, named(augment(t, op, evaluate(t, load), value), name))
         case ast.Subscript(value=base, slice=index):
             place, at = evaluate(t, base), evaluate(t, index)
             update(t, place, at, op, value)
@@ -212,7 +213,7 @@ def _function(t: Tracer, stmt: ast.FunctionDef) -> None:
     if stmt.decorator_list:
         raise UnsupportedError("decorators inside compiled code are not supported", t.loc,
                                "decorate the function outside")  # fmt: skip
-    t.frame.locals[stmt.name] = closure(t, stmt, stmt.name)
+    write_name(t, stmt.name, closure(t, stmt, stmt.name))
 
 
 def _with(t: Tracer, stmt: ast.With) -> None:
@@ -229,6 +230,12 @@ def _with(t: Tracer, stmt: ast.With) -> None:
 
 
 def _import(t: Tracer, stmt: ast.Import | ast.ImportFrom) -> None:
+    """Of the modules that the compiler knows: what others define could change unseen."""
+    wanted = [a.name for a in stmt.names] if isinstance(stmt, ast.Import) else [stmt.module or ""]
+    is_relative = isinstance(stmt, ast.ImportFrom) and stmt.level > 0
+    if is_relative or any(w.partition(".")[0] not in TRUSTED for w in wanted):
+        raise UnsupportedError(f"'import {wanted[0]}' inside a compiled function is not supported",
+                               t.loc, "import it at the top of the file")  # fmt: skip
     for alias in stmt.names:
         if isinstance(stmt, ast.Import):
             module = importlib.import_module(alias.name)
@@ -244,5 +251,5 @@ STATEMENTS: dict[type, Callable[[Tracer, Any], None]] = {
     ast.AugAssign: _aug_assign, ast.Return: _return, ast.Assert: _assert, ast.Raise: _raise,
     ast.Pass: _pass, ast.Break: _break, ast.Continue: _continue, ast.For: for_statement,
     ast.While: while_statement, ast.FunctionDef: _function, ast.With: _with, ast.Import: _import,
-    ast.ImportFrom: _import,
+    ast.ImportFrom: _import, ast.Nonlocal: _pass,
 }  # fmt: skip

@@ -9,6 +9,7 @@ from tapeless.core.names import Var
 from tapeless.errors import CompileError, UnsupportedError
 from tapeless.frontend.arrays import assign, elementwise
 from tapeless.frontend.attributes import attribute
+from tapeless.frontend.cells import write_name
 from tapeless.frontend.construct import as_operand
 from tapeless.frontend.indexing import new_list, store
 from tapeless.frontend.iteration import iterate
@@ -24,7 +25,7 @@ def bind(t: Tracer, target: ast.expr, value: Value) -> None:
     """target = value, for every kind of target."""
     match target:
         case ast.Name(id=name):
-            t.frame.locals[name] = named(value, name)
+            write_name(t, name, named(value, name))
         case ast.Tuple(elts=elts) | ast.List(elts=elts):
             _unpack(t, target, elts, value)
         case ast.Subscript(value=base, slice=index):

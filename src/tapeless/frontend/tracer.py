@@ -32,6 +32,7 @@ from tapeless.frontend.values import (
     Ref,
     Rng,
     Slice,
+    Super,
     Tup,
     Unbound,
     Value,
@@ -157,13 +158,28 @@ class Tracer:
         return not self.marks or obj in self.marks[-1][1]
 
     # sizes
-    def same_sizes(self, a: Atom, b: Atom) -> None:
-        self.b.memo[-1]["same", a, b] = a
+    def root(self, size: Atom) -> Atom:
+        """The one of the sizes known to be equal here that speaks for all: a constant, or the one
+        that lives outermost."""
+        while True:
+            known = next((m["same", size] for m in self.b.memo if ("same", size) in m), None)
+            if known is None:
+                return size
+            size = known
+
+    def same_sizes(self, a: Atom, b: Atom) -> Atom:
+        """Take it that two sizes are equal; the one that stands for both."""
+        a, b = self.root(a), self.root(b)
+        if a == b:
+            return a
+        level = self.b.level
+        if isinstance(b, Const) or (not isinstance(a, Const) and level.get(b, 0) < level.get(a, 0)):
+            a, b = b, a
+        self.b.memo[-1]["same", b] = a
+        return a
 
     def is_same_size(self, a: Atom, b: Atom) -> bool:
-        if a == b:
-            return True
-        return any(("same", a, b) in m or ("same", b, a) in m for m in self.b.memo)
+        return a == b or self.root(a) == self.root(b)
 
     def not_one(self, size: Atom) -> None:
         """The program is right only if this size is not 1 (a guard, when it is an argument's)."""
@@ -203,8 +219,8 @@ class Tracer:
 
 _WORDS: dict[type, str] = {
     Fn: "a function", Method: "a function", Partial: "a function", ArrayMethod: "a method",
-    Rng: "a range", Many: "an iterator", Gen: "a generator", Slice: "a slice", Unbound: "nothing",
-    Cx: "a complex number", InstanceObj: "an object",
+    Rng: "a range", Many: "an iterator", Gen: "a generator", Slice: "a slice",
+    Super: "super()", Unbound: "nothing", Cx: "a complex number", InstanceObj: "an object",
 }  # fmt: skip
 
 

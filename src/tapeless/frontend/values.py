@@ -216,6 +216,14 @@ class Method:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Super:
+    """super(): `owner` as the classes behind `cls` see it."""
+
+    cls: type
+    owner: Value
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Partial:
     function: Value
     args: tuple[Value, ...]
@@ -296,6 +304,7 @@ Value: TypeAlias = (
     | Ref
     | Fn
     | Method
+    | Super
     | Partial
     | Staged
     | Bracket

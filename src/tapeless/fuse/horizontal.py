@@ -20,7 +20,7 @@ from tapeless.ir.effects import is_pure_exp
 from tapeless.ir.sizes import Sizes
 from tapeless.ir.syntax import Body, Check, Each, Exp, Fun, If, Index, Iverson, Let, Prim
 from tapeless.ir.types_of import size_of
-from tapeless.ir.walk import Rewriter, bodies_of, free_vars, map_bodies, statements
+from tapeless.ir.walk import Rewriter, bodies_of, free_vars, map_bodies, statements, type_vars
 
 LONGEST = 80  # statements of a merged body: what lives in it should stay in registers
 
@@ -97,7 +97,8 @@ class _Merger:
         taken_a, taken_b = consumed(a), consumed(b)
         if taken_a & reads_b or taken_b & reads_a:
             return False
-        forwarded = reads_b.intersection(first.outs[: len(a.body.results)])
+        taken = {i for acc in b.accs for i in acc.inits}
+        forwarded = reads_b.intersection(first.outs[: len(a.body.results)]) - taken
         if set(first.outs) & (free_and_operands(b) - forwarded):
             return False
         for s in b.body.stms:
@@ -114,7 +115,7 @@ class _Merger:
         between = stms[p + 1 : q]
         first, second = stms[p], stms[q]
         made = {o for s in between for o in s.outs}
-        needed = free_and_operands(second.exp)
+        needed = free_and_operands(second.exp).union(*(type_vars(o.type) for o in second.outs))
         pure_between = all(is_pure_exp(s.exp) for s in between)
         read_between = set().union(*(self.uses.of(s.exp) for s in between)) if between else set()
         taken_between = set().union(*(consumed(s.exp) for s in between)) if between else set()

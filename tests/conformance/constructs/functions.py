@@ -89,7 +89,7 @@ class Spring:
 
 
 @example(SECTION, "methods, properties, __call__", Spring(3.0), X)
-def methods(spring, x):
+def methods_of_objects(spring, x):
     return spring.force(x), spring.energy_scale, spring(2.0)
 
 
@@ -143,6 +143,15 @@ def captured_values(a):
 
 RATE = 0.25
 TABLE = np.array([1.0, 2.0])
+
+
+@example(SECTION, "import inside a function", 0.5)
+def importing_inside(a):
+    import math
+
+    from numpy import cos
+
+    return math.sin(a) + cos(a)
 
 
 @example(SECTION, "modules as namespaces", 0.5)

@@ -87,6 +87,12 @@ def masks_reduce(x, mask):
     return x[mask].sum(), x[x > 0].max(), np.sum(x[~mask]), x[x > 0].size, np.mean(x[mask])
 
 
+@example(SECTION, "masks make arrays of run-time length", X, MASK, over=ALL,
+         calls=[(X, MASK), (X, ~MASK), (X, MASK & False)])  # fmt: skip
+def masked_array(x, mask):
+    return x[mask], x[mask] * x[mask], len(x[mask])
+
+
 @example(SECTION, "masks in writes", X)
 def masks_write(x):
     y = x.copy()

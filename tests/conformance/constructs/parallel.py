@@ -69,7 +69,7 @@ def generators(x):
 
 
 @example(SECTION, "math.prod, math.fsum and sum with a start", X)
-def products(x):
+def products_of_generators(x):
     return math.prod(x), math.prod(v + 1 for v in x), sum((v for v in x), 10.0), sum(x, 2.5)
 
 

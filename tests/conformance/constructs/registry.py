@@ -68,7 +68,7 @@ def example(
 
 
 def _cast(value: Any, dtype: str) -> Any:
-    if not isinstance(value, np.ndarray) or value.dtype.kind == "?":
+    if not isinstance(value, np.ndarray) or value.dtype.kind == "b":
         return value
     if dtype[0] == "u":
         return np.abs(value).astype(dtype)

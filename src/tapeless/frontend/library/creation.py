@@ -179,6 +179,7 @@ def logspace(
 def geomspace(
     start: Any, stop: Any, num: Any = 50, endpoint: bool = True, dtype: Any = None, axis: int = 0
 ) -> Any:
+    one_of(axis, (0, -1), "axis")
     if rank(start) > 0 or rank(stop) > 0:
         fail("np.geomspace takes numbers here", "use np.exp(np.linspace(...))")
     sign = np.sign(start)

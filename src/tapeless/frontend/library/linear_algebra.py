@@ -447,6 +447,7 @@ def matrix_power(a: Any, n: int) -> Any:
 
 @implements(np.linalg.multi_dot)
 def multi_dot(arrays: Any, *, out: Any = None) -> Any:
+    one_of(out, (None,), "out")
     product = as_array(arrays[0])
     for k in counted(len(arrays))[1:]:
         product = np.dot(product, arrays[k])

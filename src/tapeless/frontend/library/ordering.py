@@ -65,6 +65,7 @@ def _sorted(x: Any) -> Any:
 @implements(np.sort)
 def sort(a: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None) -> Any:
     one_of(kind, KINDS, "kind")
+    one_of(order, (None,), "order")
     x = as_array(a)
     if axis is None:
         return _sorted(reshape(x, (math.prod(x.shape),)))
@@ -75,7 +76,7 @@ def sort(a: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stable:
 def sort_in_place(
     a: Any, axis: int = -1, kind: Any = None, order: Any = None, *, stable: Any = None
 ) -> None:
-    a[...] = sort(a, axis, kind)
+    a[...] = sort(a, axis, kind, order)
 
 
 @implements(np.argsort, "argsort")
@@ -83,6 +84,7 @@ def argsort(
     a: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None
 ) -> Any:
     one_of(kind, KINDS, "kind")
+    one_of(order, (None,), "order")
     x = as_array(a)
     if axis is None:
         return _order(reshape(x, (math.prod(x.shape),)))
@@ -93,14 +95,14 @@ def argsort(
 def partition(
     a: Any, kth: Any, axis: Any = -1, kind: str = "introselect", order: Any = None
 ) -> Any:
-    return sort(a, axis)
+    return sort(a, axis, None, order)
 
 
 @implements(np.argpartition, "argpartition")
 def argpartition(
     a: Any, kth: Any, axis: Any = -1, kind: str = "introselect", order: Any = None
 ) -> Any:
-    return argsort(a, axis)
+    return argsort(a, axis, None, order)
 
 
 @implements("partition")
@@ -110,6 +112,7 @@ def partition_in_place(a: Any, kth: Any, axis: int = -1, kind: str = "introselec
 
 @implements(np.lexsort)
 def lexsort(keys: Any, axis: int = -1) -> Any:
+    one_of(axis, (-1,), "axis")
     count = len(keys)
     order = sort_order(as_array(keys[0]))
     for k in counted(count)[1:]:
@@ -289,6 +292,7 @@ def unique(
 ) -> Any:  # fmt: skip
     if axis is not None:
         unsupported("np.unique with 'axis'")
+    one_of(equal_nan, (True,), "equal_nan")
     x = reshape(as_array(ar), (math.prod(np.shape(ar)),))
     n = x.shape[0]
     order = _order(x)

@@ -12,7 +12,7 @@ import numpy as np
 from tapeless.frontend.intrinsics import as_array, element, is_list, prim, reduce_over, select
 from tapeless.frontend.library.elementwise import ldexp
 from tapeless.frontend.library.registry import LIBRARY, implements
-from tapeless.frontend.library.static import counted
+from tapeless.frontend.library.static import counted, one_of
 
 REAL = {
     math.sqrt: np.sqrt, math.cbrt: np.cbrt, math.exp: np.exp, math.exp2: np.exp2,
@@ -149,6 +149,7 @@ def remainder(x: Any, y: Any, /) -> Any:
 
 @implements(math.nextafter)
 def nextafter(x: Any, y: Any, /, *, steps: Any = None) -> Any:
+    one_of(steps, (None, 1), "steps")
     return float(np.nextafter(float(x), float(y)))
 
 

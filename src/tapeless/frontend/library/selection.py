@@ -247,8 +247,11 @@ def array_equiv(a1: Any, a2: Any) -> bool:
 def nan_to_num(
     x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None
 ) -> Any:
+    one_of(copy, (True,), "copy")
     v = as_operand(x)
     t = dtype_of(v)
+    if kind(t) == "c":
+        unsupported("np.nan_to_num of complex numbers", "treat .real and .imag apart")
     if kind(t) != "f":
         return v
     high = np.finfo(t).max if posinf is None else posinf

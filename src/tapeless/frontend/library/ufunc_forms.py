@@ -26,7 +26,7 @@ from tapeless.frontend.library import reductions
 from tapeless.frontend.library.calculus import running
 from tapeless.frontend.library.reductions import deliver
 from tapeless.frontend.library.registry import implements
-from tapeless.frontend.library.static import highest, lowest, one_axis, sum_type
+from tapeless.frontend.library.static import highest, lowest, one_axis, one_of, sum_type
 
 # Forms of a ufunc -------------------------------------------------------------------------------
 
@@ -156,6 +156,7 @@ def reduceat(
     ufunc: Any, array: Any, indices: Any, axis: int = 0, dtype: Any = None, out: Any = None
 ) -> Any:
     x, starts = as_array(array), as_array(indices)
+    one_of(axis, (0, -1), "axis")
     if ufunc is not np.add or rank(x) != 1:
         unsupported(
             "'reduceat' other than np.add.reduceat of a rank-1 array", "loop over the pieces"

@@ -22,7 +22,6 @@ from tapeless.frontend.builtin_rules import BUILTINS, CONVERTERS, convert_call, 
 from tapeless.frontend.capture import Source, source_of
 from tapeless.frontend.cells import open_cells
 from tapeless.frontend.construct import as_operand
-from tapeless.frontend.elementwise import COMPLEX, REAL
 from tapeless.frontend.form_rules import FORMS
 from tapeless.frontend.indexing import new_list, wrap
 from tapeless.frontend.intrinsic_rules import INTRINSICS
@@ -33,6 +32,7 @@ from tapeless.frontend.places import numpy_dtype
 from tapeless.frontend.scalars import apply_ufunc, convert, type_key
 from tapeless.frontend.signature import Path
 from tapeless.frontend.state import DEAD, FLOW, RETURN, RETURNED, Frame
+from tapeless.frontend.ufuncs import COMPLEX, REAL
 from tapeless.frontend.values import (
     NONE,
     Arr,

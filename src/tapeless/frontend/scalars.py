@@ -16,7 +16,7 @@ import numpy as np
 from tapeless.core.names import Atom, Const
 from tapeless.core.types import DType, bool_, f32, f64, from_numpy, i64
 from tapeless.errors import CompileError, UnsupportedError
-from tapeless.frontend.elementwise import COMPLEX, REAL, nonzero
+from tapeless.frontend.ufuncs import COMPLEX, REAL, nonzero
 from tapeless.frontend.values import Arr, Cx, Known, Num, Scalar, Value
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ types. Functions may call each other, intrinsics, builtins and NumPy functions i
 
 The compiler itself knows, so that no entry is needed:
 
-* ufuncs called plainly on numbers and arrays, all that `frontend/scalars.py` has in REAL or COMPLEX
+* ufuncs called plainly on numbers and arrays, all that `frontend/ufuncs.py` has in REAL or COMPLEX
   (arithmetic, comparison, bitwise, exp…arctanh, floor, rint, erf, gammaln, psi …): promotion is
   NumPy's; and their namesakes in `math` and `cmath` (results are Python's: weak)
 * builtins: abs all any bool callable complex dict divmod enumerate filter float getattr hasattr int
@@ -41,6 +41,7 @@ from tapeless.frontend.library import (
     gamma_functions,
     joining,
     linear_algebra,
+    linear_systems,
     matrix_functions,
     ordering,
     plain_math,
@@ -64,6 +65,7 @@ __all__ = [
     "gamma_functions",
     "joining",
     "linear_algebra",
+    "linear_systems",
     "matrix_functions",
     "ordering",
     "plain_math",

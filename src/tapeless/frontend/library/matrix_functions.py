@@ -23,7 +23,9 @@ from tapeless.frontend.intrinsics import (
 )  # fmt: skip
 from tapeless.frontend.library import reductions
 from tapeless.frontend.library.factorisations import square
-from tapeless.frontend.library.linear_algebra import as_floats, solve, square_size, svdvals
+from tapeless.frontend.library.linear_algebra import svdvals
+from tapeless.frontend.library.linear_systems import solve
+from tapeless.frontend.library.matrices import as_floats, square_size
 from tapeless.frontend.library.products import matrix_product
 from tapeless.frontend.library.registry import implements
 from tapeless.frontend.library.static import many_axes, one_axis, real_type

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tapeless.core.types import bool_, f32, f64, i8, i16, i32, i64, u8
+from tapeless.core.types import bool_, f32, f64, i8, i16, i32, i64, u8, u64
 from tapeless.emit.target import Target
 from tapeless.loop.syntax import Row
 from tests.emit.build import LOCAL, Builder, Reduce, const
@@ -370,3 +370,30 @@ def test_known_trips(target, trips):
     expected = xs.sum()
     assert f(xs).view(float)[0] == expected
     np.testing.assert_array_equal(xs, np.arange(trips))
+
+
+@widths
+@pytest.mark.parametrize("to", [i8, i32, i64, u64], ids=repr)
+@pytest.mark.parametrize("source", [f32, f64], ids=repr)
+def test_casts_to_integers_saturate(target, source, to):
+    b = Builder()
+    n = b.size()
+    x, out = b.array(n, dtype=source), b.array(n, dtype=to)
+
+    def body(i):
+        b.store(out, [i], b.op(to.name, b.load(x, i)))
+
+    b.loop(n, body, kind="simd")
+    f = Compiled(b.proc(), target)
+    ends = [np.inf, -np.inf, np.nan, 2.0**63, -(2.0**63), 2.0**64, 1e30, -1e30, -1.5, 2.5, 1e18]
+    xs = np.resize(np.array(ends, dtype=source.numpy), 45)
+    got = np.zeros(45, dtype=to.numpy)
+    f(45, xs, got)
+    info = np.iinfo(to.numpy)
+
+    def saturated(v: float) -> int:
+        if np.isnan(v):
+            return 0
+        return info.max if v >= info.max else info.min if v <= info.min else int(v)
+
+    assert got.tolist() == [saturated(float(v)) for v in xs]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tapeless.core.types import DType
-from tapeless.emit.asm import Asm, splat, type_of
+from tapeless.emit.asm import Asm, literal, splat, type_of
 
 
 def cast(a: Asm, x: str, source: DType, to: DType, w: int) -> str:
@@ -36,12 +36,40 @@ def _from_float(a: Asm, x: str, source: DType, to: DType, w: int) -> str:
     if to.is_float:
         op = "fptrunc" if to.bits < source.bits else "fpext"
         return a.let(f"{op} {type_of(source, w)} {x} to {type_of(to, w)}")
+    if w > 1 and to.bits == 64:
+        return _to_wide_lanes(a, x, source, to, w)
     lanes = "" if w == 1 else f"v{w}"
     sign = "s" if to.kind == "i" else "u"
     symbol = f"llvm.fpto{sign}i.sat.{lanes}i{to.bits}.{lanes}f{source.bits}"
     result, operand = type_of(to, w), type_of(source, w)
     a.module.declare(symbol, f"declare {result} @{symbol}({operand})")
     return a.let(f"call {result} @{symbol}({operand} {x})")
+
+
+def _to_wide_lanes(a: Asm, x: str, source: DType, to: DType, w: int) -> str:
+    """Lanes of 64 bits, for which LLVM would go through the lanes one by one: those in range are
+    converted, the others are chosen from the ends."""
+    low = -(1 << 63) if to.kind == "i" else 0
+    high = (1 << 63 if to.kind == "i" else 1 << 64) - 1
+    floats, result, mask = type_of(source, w), type_of(to, w), f"<{w} x i1>"
+
+    def number(value: float) -> str:
+        return splat(literal(value, source), source, w)
+
+    above = a.let(f"fcmp oge {floats} {x}, {number(float(high))}")
+    within = a.let(f"fcmp {'oge' if low else 'ogt'} {floats} {x}, {number(float(low))}")
+    below_top = a.let(f"fcmp olt {floats} {x}, {number(float(high))}")
+    fine = a.let(f"and {mask} {within}, {below_top}")
+    safe = a.let(f"select {mask} {fine}, {floats} {x}, {floats} {number(0.0)}")
+    op = "fptosi" if to.kind == "i" else "fptoui"
+    found = a.let(f"{op} {floats} {safe} to {result}")
+    top = splat(literal(high, to), to, w)
+    found = a.let(f"select {mask} {above}, {result} {top}, {result} {found}")
+    if not low:
+        return found
+    below = a.let(f"fcmp olt {floats} {x}, {number(float(low))}")
+    bottom = splat(literal(low, to), to, w)
+    return a.let(f"select {mask} {below}, {result} {bottom}, {result} {found}")
 
 
 def memory_to_register(a: Asm, x: str, dtype: DType, w: int) -> str:

@@ -100,6 +100,26 @@ def is_straight(block: Block, most: int) -> bool:
     )
 
 
+def follows_data(block: Block) -> bool:
+    """Whether a block accesses places that its own data name: x[column[k]]."""
+    data: set[Value] = set()
+    for stm in statements(block):
+        match stm:
+            case Op(out=out, args=args):
+                if any(a in data for a in args) or any(a.dtype.is_float for a in args):
+                    data.add(out)
+            case Load(out=out, at=at):
+                if any(a in data for a in at):
+                    return True
+                data.add(out)
+            case Store(at=at) | Combine(at=at):
+                if any(a in data for a in at):
+                    return True
+            case _:
+                pass
+    return False
+
+
 def has(block: Block, *kinds: type[Stm]) -> bool:
     return any(isinstance(s, kinds) for s in statements(block))
 

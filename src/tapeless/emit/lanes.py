@@ -13,7 +13,14 @@ from tapeless.emit import operators
 from tapeless.emit.asm import memory_type, scalar_type, wide
 from tapeless.emit.carry import Carrier
 from tapeless.emit.casts import register_to_memory
-from tapeless.emit.facts import constant_trips, has, has_long_loops, statements, weight
+from tapeless.emit.facts import (
+    constant_trips,
+    follows_data,
+    has,
+    has_long_loops,
+    statements,
+    weight,
+)
 from tapeless.emit.function import iota
 from tapeless.emit.loops import Loops, Texts, Turn
 from tapeless.emit.memory import COMBINE_OPS
@@ -53,6 +60,8 @@ class Lanes(Loops):
         the values that are alive fit."""
         size = weight(stm.body)
         registers = 4 if size <= LIGHT else 2 if size <= HEAVY else 1
+        if follows_data(stm.body):
+            registers = 1  # each lane goes its own way: nothing is gained by more of them
         if self.target.registers < 32:
             registers = max(registers // 2, 1)
         return self.target.lanes(data_bits(stm)) * registers

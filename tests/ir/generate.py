@@ -225,7 +225,7 @@ class Generator:
     def iverson(self) -> None:
         if any(self.accs):
             return
-        array = self.array(lambda v: len(v.shape) == 1)
+        array = self.array(lambda v: len(v.shape) == 1 and v.dtype is not bool_)
         if array is None:
             return
         i = self.atom(i64)

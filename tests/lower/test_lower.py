@@ -64,6 +64,35 @@ program(
     (3, 4, floats(3, 4), True), (3, 4, floats(3, 4), False), (2, 0, floats(2, 0), True),
 )  # fmt: skip
 program(
+    """fun grows_in_an_arm(n: i64, c: bool) {
+  start: i64[0] = empty i64[0]
+  k: i64, y: i64[k] = if c {
+    k1: i64, y1: i64[k1] = loop (k2: i64 = 0, y2: i64[k2] = start) for i < n {
+      k3: i64 = k2 + 1
+      y3: i64[k3] = append(y2, i, k3)
+      return k3, y3
+    }
+    return k1, y1
+  } else {
+    return 0, start
+  }
+  return y
+}""",
+    (20, True), (20, False), (0, True),
+)  # fmt: skip
+program(
+    """fun known_place(n: i64, x: f64[n]) {
+  z: f64[2] = zeros f64[2]
+  r: f64[2] = each (i < n) with (acc: f64[2] += z) {
+    v: f64 = x[i]
+    put acc[1?] <- v
+    return
+  }
+  return r
+}""",
+    (20, floats(20)), (0, floats(0)),
+)  # fmt: skip
+program(
     """fun rows_of_sums(n: i64, m: i64, x: f64[m, n], *c: f64[m]) {
   r: f64[m] = each (k < n) with (acc: f64[m] += c) {
     each (i < m) {

@@ -79,6 +79,42 @@ fun growing(n: i64, x: f64[n]) {
   return a
 }"""
 
+UNREAD = """
+fun unread(n: i64, x: f64[n], k: i64[n]) {
+  z: f64[n] = zeros f64[n]
+  h: f64[n] = each (i < n) with (acc: f64[n] += z) {
+    at: i64 = k[i]
+    far: i64 = at + n
+    v: f64 = x[i]
+    put acc[far?] <- v
+    return
+  }
+  return n
+}"""
+
+TAKEN_OVER = """
+fun taken(n: i64, x: f64[n]) {
+  a: f64[n] = each (i < n) {
+    u: f64 = x[i]
+    v: f64 = exp(u)
+    return v
+  }
+  b: f64[n] = each (j < n) with (acc: f64[n] = a) {
+    p: f64 = x[j]
+    put acc[j] <- p
+    return
+  }
+  return b
+}"""
+
+
+def test_an_index_error_stays_where_the_array_is_not_read():
+    assert "Put" in [type(e).__name__ for e in exps(optimised(UNREAD))]
+
+
+def test_an_array_taken_over_by_the_next_nest_is_made_before_it():
+    optimised(TAKEN_OVER)
+
 
 def test_the_size_of_an_array_that_grows_stays_state():
     optimised(GROWING)

@@ -189,20 +189,8 @@ def index_array(t: Tracer, arr: Arr, index: Value) -> Value:
         return gather(t, arr, parts)
     if len(parts) == arr.rank and all(is_int(p) for p in parts):
         idx = tuple(index_atom(t, p) for p in parts)
-        _static_bounds(t, idx, arr.shape)
         return element(t, arr, idx, modes(t, idx))
     return view(t, arr, parts)
-
-
-def _static_bounds(t: Tracer, idx: tuple[Atom, ...], shape: tuple[Atom, ...]) -> None:
-    for axis, (i, size) in enumerate(zip(idx, shape, strict=True)):
-        if (
-            isinstance(i, Const)
-            and isinstance(size, Const)
-            and not -size.value <= i.value < size.value
-        ):
-            raise CompileError(f"index {i.value} is out of bounds for axis {axis} with size"
-                               f" {size.value}", t.loc)  # fmt: skip
 
 
 def modes(t: Tracer, idx: tuple[Atom, ...]) -> str:
@@ -273,7 +261,6 @@ def store_array(t: Tracer, place: Arr, index: Value, value: Value) -> None:
         return
     if len(parts) == place.rank and all(is_int(p) for p in parts):
         idx = tuple(index_atom(t, p) for p in parts)
-        _static_bounds(t, idx, place.shape)
         scalar = scalar_value(t, value)
         if isinstance(scalar, Arr):
             if not all(s == ONE for s in scalar.shape):

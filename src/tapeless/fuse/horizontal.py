@@ -101,6 +101,8 @@ class _Merger:
         forwarded = reads_b.intersection(first.outs[: len(a.body.results)]) - taken
         if set(first.outs) & (free_and_operands(b) - forwarded):
             return False
+        if not forwarded.isdisjoint(b.body.results):
+            return False
         for s in b.body.stms:
             if self.uses.of(s.exp).isdisjoint(forwarded):
                 continue

@@ -151,7 +151,7 @@ class Kernel(Nests):
 
     def aim_one(self, result: Var, want: Want, made: dict[Var, tuple[Let, int]]) -> None:
         var: Var | None = result
-        while var is not None and var in made:
+        while var is not None and var.type == result.type and var in made:
             stm, k = made[var]
             sources = self.storage.sources(stm, k) if can_aim(stm, var) else frozenset((MIXED,))
             if len(sources) > 1 or sources == {FRESH}:

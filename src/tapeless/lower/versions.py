@@ -18,7 +18,7 @@ from tapeless.analysis.facts import LARGEST
 from tapeless.analysis.poly import Poly
 from tapeless.core.names import Atom, Const, Var
 from tapeless.core.types import Size, i64
-from tapeless.ir.build import TRUE, Builder
+from tapeless.ir.build import FALSE, TRUE, Builder
 from tapeless.ir.syntax import (
     PROVED,
     Body,
@@ -78,7 +78,11 @@ class _Walk:
         b = Builder()
         b.loc = stm.loc
         test = found.test(b, self.sizes)
+        if test == FALSE:
+            return [Let(stm.outs, map_bodies(stm.exp, self.body), stm.loc)]
         proved = map_bodies(stm.exp, lambda body: self.body(_with_modes(body, found.proved)))
+        if not isinstance(test, Var):
+            return [Let(stm.outs, proved, stm.loc)]
         self.tests.add(test)
         branch = If(test, _arm(Let(stm.outs, proved, stm.loc)), _copy(stm))
         return [*b.scopes[0], Let(stm.outs, branch, stm.loc)]
@@ -121,7 +125,7 @@ class _Found:
     conditions: dict[object, Poly] = field(default_factory=dict)
     proved: dict[int, str] = field(default_factory=dict)
 
-    def test(self, b: Builder, sizes: set[Var]) -> Var:
+    def test(self, b: Builder, sizes: set[Var]) -> Atom:
         """The conjunction of the conditions, and of what keeps them from wrapping."""
         extent = self.extent
         largest: dict[Var, int] = {}
@@ -135,7 +139,6 @@ class _Found:
         total: Atom = TRUE
         for part in parts:
             total = b.prim("and", total, part, hint="in_range")
-        assert isinstance(total, Var)
         return total
 
     def sides(self, b: Builder, p: Poly) -> tuple[Atom, Atom]:

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from tapeless.core.names import Atom, Var
-from tapeless.ir.effects import is_pure_exp
+from tapeless.ir.effects import is_pure_exp, may_raise
 from tapeless.ir.syntax import (
     Acc,
     Body,
@@ -28,7 +28,7 @@ from tapeless.ir.syntax import (
     Scan,
     While,
 )  # fmt: skip
-from tapeless.ir.walk import atoms_of, map_bodies, type_vars
+from tapeless.ir.walk import atoms_of, map_bodies, statements, type_vars
 
 
 def run(fun: Fun) -> Fun:
@@ -137,13 +137,16 @@ class _Dead:
     def each(
         self, outs: tuple[Var, ...], used: list[bool], exp: Each
     ) -> tuple[tuple[Var, ...], Exp]:
+        """Accumulators that nobody reads go, unless an index of theirs may raise."""
         count = len(exp.body.results)
+        puts = (s.exp for s in statements(exp.body) if isinstance(s.exp, Put))
+        raising = {put.targets[0] for put in puts if may_raise(put)}
         accs: list[Acc] = []
         keep = used[:count]
         at = count
         for acc in exp.accs:
             width = len(acc.vars)
-            alive = any(used[at : at + width])
+            alive = any(used[at : at + width]) or acc.vars[0] in raising
             keep += [alive] * width
             if alive:
                 accs.append(acc)

@@ -69,8 +69,7 @@ def report(failures: list[tuple[int, Verdict]], show: int, core: bool, machine: 
     """One example of each sort of failure, made small, then the seeds."""
     groups: dict[tuple[str, str, str], list[tuple[int, Verdict]]] = {}
     for seed, verdict in sorted(failures, key=lambda f: f[0]):
-        sort = verdict.problem.split(":")[0] if verdict.kind == "crash" else ""
-        groups.setdefault((verdict.kind, verdict.road, sort), []).append((seed, verdict))
+        groups.setdefault((verdict.kind, verdict.road, verdict.sort), []).append((seed, verdict))
     for (kind, road, _), found in sorted(groups.items(), key=lambda g: -len(g[1])):
         seed, verdict = found[0]
         print(f"=== {kind} at {road}: {len(found)} programs, seeds {[s for s, _ in found[:8]]}")

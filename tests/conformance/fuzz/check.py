@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -32,9 +33,14 @@ class Verdict:
 
     def like(self, other: Verdict) -> bool:
         """Whether both are the same failure, as far as shrinking is concerned."""
-        return (self.kind, self.road) == (other.kind, other.road) and (
-            self.kind != "crash" or self.problem.split(":")[0] == other.problem.split(":")[0]
-        )
+        return (self.kind, self.road, self.sort) == (other.kind, other.road, other.sort)
+
+    @property
+    def sort(self) -> str:
+        """The problem without the names and numbers in it."""
+        text = self.problem.split(":")[0] if self.kind == "crash" else self.problem
+        text = re.sub(r"'[^']*'|<[^>]*>|array\(.*|\[[^]]*\]|[-\d.e]+", "", text, flags=re.S)
+        return text[:60]
 
 
 def load(source: str, seed: int) -> Callable[..., Any]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
+
 from tests.conformance.fuzz.maker import Expr, Maker, Name, Rejected
 from tests.conformance.fuzz.quality import ROUGH, Exact, add, join, many, mul, within
 
@@ -50,7 +52,15 @@ class Scalars:
         e = make(depth)
         if kind == "i" and e.q is not None and e.q.m > 24:
             e = Expr(f"({e} % 19)", "i", Exact(0, 5))
+        self.m.value(e.text)  # whatever NumPy refuses is rejected
         return replace(e, q=within(e.q, self.m.bits if kind == "f" else 60))
+
+    def agree(self, a: Expr, b: Expr) -> None:
+        """Of two values either may be the result: their types must be one."""
+        one, two = self.m.value(a.text), self.m.value(b.text)
+        weak = a.kind == "f" and float in (type(one), type(two))
+        if not weak and np.asarray(one).dtype != np.asarray(two).dtype:
+            raise Rejected
 
     def exact(self, depth: int, kind: str) -> Expr:
         """A number that may decide."""
@@ -144,9 +154,11 @@ class Scalars:
             return Expr(m.pick(["(-{})", "abs({})", "(+{})"]).format(a), "f", a.q)
         if form == "choose":
             b, c = self.real(depth - 1), self.condition(depth - 1)
+            self.agree(a, b)
             return Expr(f"({a} if {c} else {b})", "f", join(a.q, b.q))
         if form == "minmax":
             b = self.real(depth - 1)
+            self.agree(a, b)
             return Expr(f"{m.pick(['min', 'max'])}({a}, {b})", "f", join(a.q, b.q))
         if form == "npmin":
             b = self.real(depth - 1)
@@ -217,6 +229,8 @@ class Scalars:
         if form == "shift":
             s = m.rng.randint(1, 3)
             return Expr(f"({a} {m.pick(['<<', '>>'])} {s})", "i", mul(a.q, Exact(0, s)))
+        if form in ("choose", "minmax"):
+            self.agree(a, b)
         if form == "choose":
             return Expr(f"({a} if {self.condition(depth - 1)} else {b})", "i", join(a.q, b.q))
         if form == "minmax":
@@ -311,4 +325,7 @@ class Scalars:
             return Expr(f"{m.pick(['any', 'all'])}({body} {clause}{only})", "b", Exact(0, 1))
         if not only and shape[0] and m.chance(0.25):
             return Expr(f"{m.pick(['max', 'min'])}({body} {clause})", kind, body.q)
-        return Expr(f"sum({body} {clause}{only})", kind, many(body.q, 4))
+        text = f"sum({body} {clause}{only})"
+        if kind == "f":  # a sum of nothing is the int 0
+            text = m.pick([f"(0.0 + {text})", f"sum(({body} {clause}{only}), 0.0)"])
+        return Expr(text, kind, many(body.q, 4))

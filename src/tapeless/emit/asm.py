@@ -130,6 +130,7 @@ class Asm:
         self.tails: list[str | Phi | Point] = []
         self.block = "body"
         self.count = 0
+        self.leaves = False
 
     def name(self) -> str:
         self.count += 1
@@ -162,6 +163,15 @@ class Asm:
         hint = ", !prof !0" if rare else ", !prof !1" if likely else ""
         self.lines.append(f"  br i1 {cond}, label %{yes}, label %{no}{hint}")
 
+    def leave(self) -> None:
+        """Out of the function, with what failed in the context."""
+        self.leaves = True
+        self.jump("leave")
+
+    def leave_if(self, cond: str, after: str) -> None:
+        self.leaves = True
+        self.branch(cond, "leave", after, rare=True)
+
     def phi(self, type: str) -> Phi:
         phi = Phi(self.name(), type)
         self.lines.append(phi)
@@ -192,4 +202,5 @@ class Asm:
     def text(self) -> str:
         body = "\n".join(text for line in (*self.lines, *self.tails) if (text := str(line)))
         entry = "\n".join(["entry:", *self.entry.lines, "  br label %body", "body:"])
-        return "\n".join([self.header + " {", entry, body, "}"])
+        leave = ["leave:", "  ret i32 1"] if self.leaves else []
+        return "\n".join([self.header + " {", entry, body, *leave, "}"])

@@ -1,4 +1,4 @@
-"""The kernel's context: fields, arena allocation, failures, and looking for signals."""
+"""The kernel's context: its fields, memory, failures, and looking for signals."""
 
 from __future__ import annotations
 
@@ -6,32 +6,13 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 from tapeless.core.types import DType, i64
+from tapeless.emit import rare
 from tapeless.emit.alias import CONTEXT
 from tapeless.emit.asm import is_literal, scalar_type
 from tapeless.emit.casts import cast
 from tapeless.emit.function import Function
+from tapeless.emit.rare import COUNTDOWN, END, TOP
 from tapeless.emit.values import Val
-
-TOP, END, SITE, ARGS, COUNTDOWN, THREADS = 0, 1, 3, 4, 12, 13
-GROW, ALLOC_RESULT, POLL, PARALLEL, THREAD_NUM, ARENAS, FOREIGN = 14, 15, 16, 17, 18, 19, 20
-INTERRUPTED, OUT_OF_MEMORY = -1, -2
-CACHE_LINE = 64
-
-# Out of line, and sparing its callers' registers: does a signal handler raise?
-LOOK = "tp.look"
-LOOK_TEXT = f"""define internal preserve_mostcc i1 @{LOOK}(ptr %ctx) noinline cold nounwind {{
-  %entry = getelementptr inbounds i64, ptr %ctx, i64 {POLL}
-  %poll = load ptr, ptr %entry, align 8
-  %answer = call i32 %poll(ptr %ctx)
-  %raised = icmp ne i32 %answer, 0
-  br i1 %raised, label %stop, label %done
-stop:
-  %site = getelementptr inbounds i64, ptr %ctx, i64 {SITE}
-  store i64 {INTERRUPTED}, ptr %site, align 8
-  br label %done
-done:
-  ret i1 %raised
-}}"""
 
 
 class Context(Function):
@@ -75,19 +56,16 @@ class Context(Function):
         return self.a.let(f"icmp ne i64 {text}, 0") if dtype.is_bool else text
 
     # failures
-    def fail(self, code: int) -> None:
-        """Leave the kernel with `ctx.site`."""
-        self.set(SITE, str(code))
-        self.a.do("ret i32 1")
-
     def fail_unless(self, cond: str, site: int, args: Callable[[], list[Val]]) -> None:
         """A check of a scalar condition; `args` writes its scalar arguments where it fails."""
         label, after = self.a.label("fail"), self.a.label("ok")
         self.a.branch(cond, after, label, likely=True)
         with self.a.aside(label):
-            for k, arg in enumerate(args()):
-                self.set(ARGS + k, self.to_slot(arg))
-            self.fail(site + 1)
+            words = [self.to_slot(arg) for arg in args()]
+            name = rare.fail(self.a.module, len(words))
+            given = "".join(f", i64 {word}" for word in words)
+            self.a.do(f"call void {name}(ptr {self.ctx}, i64 {site + 1}{given})")
+            self.a.leave()
         self.a.start(after)
 
     def poll(self) -> None:
@@ -97,14 +75,19 @@ class Context(Function):
         due = self.a.let(f"icmp sle i64 {left}, 0")
         look, after = self.a.label("poll"), self.a.label("go")
         self.a.branch(due, look, after, rare=True)
-        symbol = self.a.module.define(LOOK, LOOK_TEXT)
         with self.a.aside(look):
-            raised = self.a.let(f"call preserve_mostcc i1 {symbol}(ptr {self.ctx})")
-            stop = self.a.label("stop")
-            self.a.branch(raised, stop, after, rare=True)
-            self.a.start(stop)
-            self.a.do("ret i32 1")
+            self._ask(rare.look(self.a.module), after)
         self.a.start(after)
+
+    def poll_aside(self) -> None:
+        """The same where it is rare, in less text."""
+        after = self.a.label("go")
+        self._ask(rare.tick(self.a.module), after)
+        self.a.start(after)
+
+    def _ask(self, function: str, after: str) -> None:
+        raised = self.a.let(f"call preserve_mostcc i1 {function}(ptr {self.ctx})")
+        self.a.leave_if(raised, after)
 
     # memory
     def bytes_for(self, sizes: Sequence[str], each: int) -> str:
@@ -116,55 +99,27 @@ class Context(Function):
                 known *= max(int(size), 0)
             else:
                 open_sizes.append(size)
-        total, bad = str(known), ""
+        total = str(known)
         for size in open_sizes:
-            pair = self.a.let(
-                f"call {{i64, i1}} @llvm.umul.with.overflow.i64(i64 {total}, i64 {size})"
-            )
-            total = self.a.let(f"extractvalue {{i64, i1}} {pair}, 0")
-            over = self.a.let(f"extractvalue {{i64, i1}} {pair}, 1")
-            bad = over if not bad else self.a.let(f"or i1 {bad}, {over}")
-        if bad:
-            total = self.a.let(f"select i1 {bad}, i64 {1 << 62}, i64 {total}")
+            product = rare.product(self.a.module)
+            total = self.a.let(f"call i64 {product}(i64 {total}, i64 {size})")
         return total
 
     def arena(self, size: str) -> str:
         """`size` bytes of the arena, aligned for vectors."""
-        a = self.a
         self.arena_uses += 1
-        if is_literal(size):
-            need = str(-(-int(size) // CACHE_LINE) * CACHE_LINE)
-        else:
-            up = a.let(f"add i64 {size}, {CACHE_LINE - 1}")
-            need = a.let(f"and i64 {up}, {-CACHE_LINE}")
-        top, end = self.get(TOP), self.get(END)
-        room = a.let(f"sub i64 {end}, {top}")
-        fits = a.let(f"icmp ule i64 {need}, {room}")
-        quick, slow, after = a.label("bump"), a.label("grow"), a.label("have")
-        a.branch(fits, quick, slow, likely=True)
-        a.start(quick)
-        self.set(TOP, a.let(f"add i64 {top}, {need}"))
-        here = a.let(f"inttoptr i64 {top} to ptr")
-        a.jump(after)
-        with a.aside(slow):
-            grown = self.memory_from(GROW, need)
-            last = a.block
-            a.jump(after)
-        a.start(after)
-        phi = a.phi("ptr")
-        phi.add(here, quick)
-        phi.add(grown, last)
-        return phi.name
+        return self._memory(rare.take(self.a.module), size)
 
-    def memory_from(self, field: int, size: str) -> str:
-        """Memory from a function of the context; failure leaves the kernel."""
-        function = self.get(field, "ptr")
+    def result_memory(self, size: str) -> str:
+        """`size` bytes that the caller will own."""
+        return self._memory(rare.result(self.a.module), size)
+
+    def _memory(self, function: str, size: str) -> str:
+        """Memory from a function that gives null if there is none."""
         memory = self.a.let(f"call ptr {function}(ptr {self.ctx}, i64 {size})")
         empty = self.a.let(f"icmp eq ptr {memory}, null")
-        none, after = self.a.label("nomemory"), self.a.label("memory")
-        self.a.branch(empty, none, after, rare=True)
-        with self.a.aside(none):
-            self.fail(OUT_OF_MEMORY)
+        after = self.a.label("memory")
+        self.a.leave_if(empty, after)
         self.a.start(after)
         return memory
 

@@ -183,7 +183,7 @@ class Loops(Control):
         look, after, before = a.label("strip"), a.label("on"), a.block
         a.branch(due, look, after, rare=True)
         with a.aside(look):
-            self.poll()
+            self.poll_aside()
             looked = a.block
             a.jump(after)
         a.start(after)
@@ -246,7 +246,7 @@ class Loops(Control):
         more = a.let(f"icmp slt i64 {nexts[0]}, {stop}")
         a.branch(more, again, leave, rare=True)
         with a.aside(again):
-            self.poll()
+            self.poll_aside()
             for phi, text in zip(outer, nexts, strict=True):
                 phi.add(text, a.block)
             a.jump(enter)

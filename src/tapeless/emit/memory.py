@@ -9,8 +9,9 @@ from tapeless.core.types import DType, bool_, i64
 from tapeless.emit import operators
 from tapeless.emit.asm import is_literal, memory_type, wide
 from tapeless.emit.casts import memory_to_register, register_to_memory
-from tapeless.emit.context import CACHE_LINE, Context
+from tapeless.emit.context import Context
 from tapeless.emit.function import iota
+from tapeless.emit.rare import CACHE_LINE
 from tapeless.emit.values import LINEAR, UNIFORM, VARYING, ZERO, Ptr, Val, uniform
 from tapeless.loop.syntax import Buf, Combine, Load, Row, Store
 

@@ -6,7 +6,7 @@ threads if there is enough to do; it returns how many blocks there were, or -1 i
 
 from __future__ import annotations
 
-from tapeless.emit.context import ARENAS, ARGS, END, PARALLEL, SITE, THREAD_NUM, THREADS
+from tapeless.emit.rare import ARENAS, ARGS, END, PARALLEL, SITE, THREAD_NUM, THREADS
 from tapeless.emit.target import HOST_PARALLEL as BLOCKS
 
 LEAST_WORK = 1 << 16  # scalar operations that are worth waking threads for

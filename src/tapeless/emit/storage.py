@@ -7,8 +7,8 @@ from abc import abstractmethod
 from tapeless.core.names import Atom, Const, Var
 from tapeless.core.types import INDEX, Scalar, i64
 from tapeless.emit import operators
-from tapeless.emit.context import ALLOC_RESULT, CACHE_LINE, FOREIGN
 from tapeless.emit.memory import Accesses
+from tapeless.emit.rare import CACHE_LINE, FOREIGN
 from tapeless.emit.values import ZERO, Ptr
 from tapeless.loop.syntax import (
     LOCAL,
@@ -43,7 +43,7 @@ class Storage(Accesses):
         size = self.bytes_for(sizes, buf.dtype.bytes * lanes)
         known = int(size) if size.isdigit() else None
         if stm.result is not None:
-            base = self.memory_from(ALLOC_RESULT, size)
+            base = self.result_memory(size)
         elif known is not None and self.may_be_on_stack(buf, known):
             self.stack_bytes += known
             base = self.a.alloca(f"[{max(known, 1)} x i8]", CACHE_LINE)

@@ -113,10 +113,8 @@ class Threads(Lanes):
             f"i64 {turns}, i64 {work}, ptr {room}, i64 {params})"
         )
         failed = a.let(f"icmp slt i64 {count}, 0")
-        bad, after = a.label("failed"), a.label("joined")
-        a.branch(failed, bad, after, rare=True)
-        with a.aside(bad):
-            a.do("ret i32 1")
+        after = a.label("joined")
+        a.leave_if(failed, after)
         a.start(after)
         return room, count
 

@@ -11,7 +11,7 @@ from tapeless.emit.asm import Asm, Module
 from tapeless.emit.foreign_math import call
 from tapeless.emit.math import FUNCTIONS, LONG, define
 from tapeless.emit.math.ops import BLOCK
-from tools.math_reference import DTYPES, Compiled
+from tools.math_reference import DTYPES, Compiled, exact, ulps
 
 RNG = np.random.default_rng(5)
 SPECIAL = [0.0, -0.0, 1.0, -1.0, 2.5, -2.5, 1e-310, -1e-310, 1e9, -1e9, 1e300, -1e300, 172.5,
@@ -54,3 +54,11 @@ def test_a_single_value_goes_through_the_copy_for_lanes_that_is_there():
     call(a, "lgamma", ["%v"], f64, 32)
     call(a, "lgamma", ["%x"], f64, 1)
     assert "tp.lgamma.f64x1" not in module.definitions
+
+
+@pytest.mark.parametrize("name", ["erf", "exp", "log"])
+def test_two_units_in_the_last_place_where_pieces_meet(name):
+    columns = [np.concatenate([RNG.uniform(0.9, 1.1, 300), RNG.uniform(1.0, 6.5, 300)])]
+    got = Compiled(name, 64, BLOCK)(*columns)
+    worst = max(ulps(y, exact(name, [x]), 64) for x, y in zip(columns[0], got, strict=True))
+    assert worst <= 2.0

@@ -7,7 +7,7 @@ import math
 from tapeless.emit.math import dd
 from tapeless.emit.math import special_coefficients as c
 from tapeless.emit.math.dd import Pair
-from tapeless.emit.math.exponential import exp_of_pair
+from tapeless.emit.math.exponential import exp_of_moderate, exp_of_pair
 from tapeless.emit.math.logarithm import log_pair
 from tapeless.emit.math.ops import Ops
 from tapeless.emit.math.values import Float
@@ -39,11 +39,10 @@ def _tail(o: Ops, x: Float) -> Float:
 
 
 def erf(o: Ops, x: Float) -> Float:
-    """erf x; 1 - erfc |x| from 1 on, with the sign of x."""
+    """erf x; 1 - e^(log erfc |x|) from 1 on, with the sign of x."""
     size = abs(x)
-    far = 1.0 - _tail(o, o.min(o.max(size, 1.0), 6.0))
-    value = o.select(size < 1.0, _near(o, o.min(size, 1.0)), far)
-    return o.copysign(o.select(x.is_nan(), x, value), x)
+    far = 1.0 - exp_of_moderate(o, o.poly(o.min(size, 6.0) - 1.0, c.LOG_ERFC[64]))
+    return o.select(size >= 1.0, o.copysign(far, x), _near(o, x))
 
 
 def erfc(o: Ops, x: Float) -> Float:

@@ -36,13 +36,17 @@ def reduce(o: Ops, x: Float, k: Float) -> Pair:
 
 
 def exp(o: Ops, x: Float) -> Float:
-    """e^x = 2^k e^r, k = round(x / ln 2), |r| <= ln(2)/2, e^r = 1 + r + r^2 P(r)."""
+    """e^x, by a longer way where it may not be a normal number."""
+    extreme = ~(abs(x) <= SAFE[o.bits])
+    return o.rarely(extreme, _wide, exp_of_moderate(o, x), x)
+
+
+def exp_of_moderate(o: Ops, x: Float) -> Float:
+    """e^x = 2^k e^r, k = round(x / ln 2), |r| <= ln(2)/2, e^r = 1 + r + r^2 P(r); |x| <= SAFE."""
     k, n = nearest(o, x, c.LOG2E[o.bits][0])
     r = o.fma(-k, c.LN2[o.bits][1], o.fma(-k, c.LN2[o.bits][0], x))
     significand = o.bits_of(1.0 + o.fma(r * r, o.poly(r, c.EXP[o.bits]), r))
-    fast = o.from_bits(significand + (n << o.format.mantissa))
-    extreme = ~(abs(x) <= SAFE[o.bits])
-    return o.rarely(extreme, _wide, fast, x)
+    return o.from_bits(significand + (n << o.format.mantissa))
 
 
 def _wide(o: Ops, x: Float) -> Float:

@@ -18,11 +18,9 @@ from tapeless.frontend.join import (
     join,
     maybe_form,
     maybe_pair,
-    new_vars,
-    pack,
     seq_form,
-    unpack,
-)  # fmt: skip
+)
+from tapeless.frontend.packing import new_vars, pack, unpack
 from tapeless.frontend.state import BREAK, DEAD, FLOW, RETURNED
 from tapeless.frontend.values import (
     Arr,

@@ -1,4 +1,4 @@
-"""Arrays from Python values: np.array, operands of arithmetic, types as converters."""
+"""Arrays and shapes from Python values: np.array, operands of arithmetic, types as converters."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tapeless.frontend.arrays import assign, cast, copy, empty, generate, rank0,
 from tapeless.frontend.iteration import iterate, seq_item
 from tapeless.frontend.join import ArrayForm, Number, spelled
 from tapeless.frontend.places import Indices, compose, element, full_axes, meet, numpy_dtype
-from tapeless.frontend.scalars import convert, resolve_type, scalar
+from tapeless.frontend.scalars import convert, index_atom, resolve_type, scalar
 from tapeless.frontend.values import (
     Arr,
     Axis,
@@ -31,6 +31,7 @@ from tapeless.frontend.values import (
     Value,
     is_number,
 )  # fmt: skip
+from tapeless.ir.build import ZERO
 
 if TYPE_CHECKING:
     from tapeless.frontend.tracer import Tracer
@@ -162,3 +163,22 @@ def common_type(t: Tracer, values: Sequence[Value]) -> np.dtype[Any]:
 def element_at(t: Tracer, value: Value, idx: tuple[Atom, ...]) -> Value:
     """One element of an array; a number is its own element."""
     return element(t, value, idx) if isinstance(value, Arr) else value
+
+
+def shape_atoms(t: Tracer, shape: Value) -> Indices:
+    """A shape (a tuple of sizes, or one) as atoms."""
+    shape = scalar_value(t, shape)
+    items = [shape] if is_number(shape) else iterate(t, shape)
+    if not isinstance(items, list):
+        raise CompileError("the rank of a shape must be known at compile time", t.loc)
+    out = tuple(index_atom(t, s, "a size") for s in items)
+    for size in out:
+        if isinstance(size, Const):
+            if size.value < 0:
+                raise CompileError("negative dimensions are not allowed", t.loc)
+        elif not t.is_nonnegative(size):
+            t.b.check(
+                t.b.prim("le", ZERO, size), "ValueError", "negative dimensions are not allowed"
+            )
+            t.nonnegative.add(size)
+    return out

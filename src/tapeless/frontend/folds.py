@@ -14,18 +14,8 @@ from tapeless.core.names import Atom, Var
 from tapeless.core.types import Array
 from tapeless.errors import CompileError, UnsupportedError
 from tapeless.frontend.arrays import pair, refuse_writes, scalar_value
-from tapeless.frontend.join import (
-    ArrayForm,
-    Form,
-    Number,
-    Tree,
-    form_of,
-    join_numbers,
-    new_vars,
-    pack,
-    spelled,
-    unpack,
-)  # fmt: skip
+from tapeless.frontend.join import ArrayForm, Form, Number, Tree, form_of, join_numbers, spelled
+from tapeless.frontend.packing import new_vars, pack, unpack
 from tapeless.frontend.places import element, meet, new_array
 from tapeless.frontend.values import Arr, Cx, Num, Tup, Value, weak_int
 from tapeless.ir.effects import is_pure

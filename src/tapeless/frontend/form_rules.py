@@ -13,12 +13,12 @@ from tapeless.core.types import i64
 from tapeless.errors import CompileError
 from tapeless.frontend.accumulate import reduce_over
 from tapeless.frontend.arrays import copy, generate, scalar_value
-from tapeless.frontend.builtin_rules import known
 from tapeless.frontend.construct import as_array
 from tapeless.frontend.folds import fold_over, monoid_of, scan_over
 from tapeless.frontend.iteration import iterate, make_range, row
 from tapeless.frontend.join import form_of, spelled
 from tapeless.frontend.places import Indices, element, meet, new_array, numpy_dtype, read_object
+from tapeless.frontend.rule import Rule, known, simple
 from tapeless.frontend.scalars import convert, index_atom
 from tapeless.frontend.truth import truth_of
 from tapeless.frontend.values import (
@@ -39,10 +39,6 @@ from tapeless.ir.syntax import IGNORE, Acc, Each, For, Loop, Put, Reverse, Updat
 
 if TYPE_CHECKING:
     from tapeless.frontend.tracer import Tracer
-
-Args = Sequence[Value]
-Kwargs = dict[str, Value]
-Rule = Callable[[Any, Args, Kwargs], Value]
 
 
 def _columns(
@@ -287,15 +283,11 @@ def _option(t: Tracer, value: Value) -> Atom | None:
     return index_atom(t, value, "an option of loop")
 
 
-def _simple(rule: Callable[..., Value]) -> Rule:
-    return lambda t, args, kwargs: rule(t, *args, **kwargs)
-
-
 _MODULE = "tapeless.forms"
 FORMS: dict[str, Rule] = {
-    f"{_MODULE}.parallel.map": _simple(_map), f"{_MODULE}.parallel.reduce": _simple(_reduce),
-    f"{_MODULE}.parallel.scan": _simple(_scan), f"{_MODULE}.parallel.scatter": _simple(_scatter),
-    f"{_MODULE}.parallel.reduce_by_index": _simple(_reduce_by_index),
-    f"{_MODULE}.brackets.iverson": _simple(_iverson), f"{_MODULE}.loops.each": _simple(_each),
-    f"{_MODULE}.loops.loop": _simple(_loop),
+    f"{_MODULE}.parallel.map": simple(_map), f"{_MODULE}.parallel.reduce": simple(_reduce),
+    f"{_MODULE}.parallel.scan": simple(_scan), f"{_MODULE}.parallel.scatter": simple(_scatter),
+    f"{_MODULE}.parallel.reduce_by_index": simple(_reduce_by_index),
+    f"{_MODULE}.brackets.iverson": simple(_iverson), f"{_MODULE}.loops.each": simple(_each),
+    f"{_MODULE}.loops.loop": simple(_loop),
 }  # fmt: skip

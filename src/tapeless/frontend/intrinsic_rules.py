@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
@@ -13,11 +13,13 @@ from tapeless.errors import CompileError, UnsupportedError
 from tapeless.frontend import arrays, intrinsics, places
 from tapeless.frontend.accumulate import best_over, put_over, reduce_over
 from tapeless.frontend.attributes import part, sizes_tuple
-from tapeless.frontend.builtin_rules import class_of, dtype_argument, known
-from tapeless.frontend.construct import array_of, as_array, as_operand, element_at
+from tapeless.frontend.builtin_rules import dtype_argument
+from tapeless.frontend.class_rules import class_of
+from tapeless.frontend.construct import array_of, as_array, as_operand, element_at, shape_atoms
 from tapeless.frontend.folds import fold_over, scan_over
 from tapeless.frontend.iteration import iterate
 from tapeless.frontend.places import Indices
+from tapeless.frontend.rule import known, simple
 from tapeless.frontend.scalars import convert, index_atom, resolve_type, scalar, truth, type_key
 from tapeless.frontend.values import (
     Arr,
@@ -40,28 +42,7 @@ from tapeless.ir.syntax import View as Operand
 if TYPE_CHECKING:
     from tapeless.frontend.tracer import Tracer
 
-Args = Sequence[Value]
-Kwargs = dict[str, Value]
 NONE = Known(None)
-
-
-def shape_atoms(t: Tracer, shape: Value) -> Indices:
-    """A shape (a tuple of sizes, or one) as atoms."""
-    shape = arrays.scalar_value(t, shape)
-    items = [shape] if is_number(shape) else iterate(t, shape)
-    if not isinstance(items, list):
-        raise CompileError("the rank of a shape must be known at compile time", t.loc)
-    out = tuple(index_atom(t, s, "a size") for s in items)
-    for size in out:
-        if isinstance(size, Const):
-            if size.value < 0:
-                raise CompileError("negative dimensions are not allowed", t.loc)
-        elif not t.is_nonnegative(size):
-            t.b.check(
-                t.b.prim("le", ZERO, size), "ValueError", "negative dimensions are not allowed"
-            )
-            t.nonnegative.add(size)
-    return out
 
 
 # What is known at compile time ------------------------------------------------------------------
@@ -377,10 +358,6 @@ def _scan_over(t: Tracer, op: Value, size: Value, f: Value, neutral: Value) -> V
     return scan_over(t, op, shape_atoms(t, size)[0], f, neutral)
 
 
-def _simple(rule: Callable[..., Value]) -> Callable[[Any, Args, Kwargs], Value]:
-    return lambda t, args, kwargs: rule(t, *args, **kwargs)
-
-
 _RULES: dict[Any, Callable[..., Value]] = {
     intrinsics.rank: _rank, intrinsics.dtype_of: lambda t, x: Known(dtype_of(t, x)),
     intrinsics.result_type: _result_type,
@@ -401,5 +378,5 @@ _RULES: dict[Any, Callable[..., Value]] = {
     intrinsics.real: _real, intrinsics.imag: _imag, intrinsics.sort_order: _sort_order,
     intrinsics.same_size: _same_size, intrinsics.foreign: _foreign,
 }  # fmt: skip
-INTRINSICS = {function: _simple(rule) for function, rule in _RULES.items()}
-INTRINSICS[np.result_type] = _simple(_result_type)
+INTRINSICS = {function: simple(rule) for function, rule in _RULES.items()}
+INTRINSICS[np.result_type] = simple(_result_type)

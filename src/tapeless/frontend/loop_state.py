@@ -7,17 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from tapeless.core.names import Atom, Var
 from tapeless.errors import CompileError
-from tapeless.frontend.join import (
-    ArrayForm,
-    Form,
-    Same,
-    SeqForm,
-    join,
-    new_vars,
-    pack,
-    seq_form,
-    unpack,
-)  # fmt: skip
+from tapeless.frontend.join import ArrayForm, Form, Same, SeqForm, join, seq_form
+from tapeless.frontend.packing import new_vars, pack, unpack
 from tapeless.frontend.places import read_object
 from tapeless.frontend.values import (
     Arr,

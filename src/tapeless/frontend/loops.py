@@ -19,12 +19,10 @@ from tapeless.frontend.join import (
     join_numbers,
     maybe_form,
     maybe_pair,
-    new_vars,
     number_form,
-    pack,
-    unpack,
-)  # fmt: skip
+)
 from tapeless.frontend.loop_state import Again, LoopState, Plan
+from tapeless.frontend.packing import new_vars, pack, unpack
 from tapeless.frontend.state import BREAK, CONTINUE, FLOW, NORMAL, RETURN, RETURNED
 from tapeless.frontend.tracer import Hints
 from tapeless.frontend.values import (

@@ -11,11 +11,12 @@ from tapeless.core.names import Atom, Const
 from tapeless.core.types import f64, i64
 from tapeless.errors import CompileError, UnsupportedError
 from tapeless.frontend.arrays import assign, cast, copy, rank0
-from tapeless.frontend.builtin_rules import dtype_argument, known, to_list
+from tapeless.frontend.builtin_rules import dtype_argument, to_list
 from tapeless.frontend.indexing import subscript
 from tapeless.frontend.iteration import Items, iterate
 from tapeless.frontend.operators import compare
 from tapeless.frontend.places import count, numpy_dtype, reshape, transpose
+from tapeless.frontend.rule import Args, Kwargs, known
 from tapeless.frontend.scalars import convert, index_atom, scalar
 from tapeless.frontend.sequences import append, seq_of
 from tapeless.frontend.values import (
@@ -36,9 +37,6 @@ from tapeless.ir.build import ONE
 
 if TYPE_CHECKING:
     from tapeless.frontend.tracer import Tracer
-
-Args = Sequence[Value]
-Kwargs = dict[str, Value]
 
 
 def call_method(t: Tracer, name: str, owner: Value, args: Args, kwargs: Kwargs) -> Value:

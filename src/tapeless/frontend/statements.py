@@ -14,9 +14,9 @@ from tapeless.core.exceptions import exception_named
 from tapeless.errors import UnsupportedError
 from tapeless.frontend.attributes import attribute
 from tapeless.frontend.branches import branch
-from tapeless.frontend.calls import terminates
 from tapeless.frontend.cells import write_name
 from tapeless.frontend.expressions import closure, evaluate, formatted
+from tapeless.frontend.inline import terminates
 from tapeless.frontend.loop_statements import continue_if_normal, for_statement, while_statement
 from tapeless.frontend.operators import augment, binary, update
 from tapeless.frontend.outside import TRUSTED

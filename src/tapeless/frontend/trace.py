@@ -12,10 +12,11 @@ from typing import Any
 from tapeless.core.names import Var
 from tapeless.errors import UnsupportedError
 from tapeless.frontend.argtypes import plain
-from tapeless.frontend.calls import call, call_library, entered, run_body
+from tapeless.frontend.calls import call, call_library
 from tapeless.frontend.capture import source_of
 from tapeless.frontend.comprehensions import as_list
 from tapeless.frontend.expressions import evaluate
+from tapeless.frontend.inline import entered, run_body
 from tapeless.frontend.library import LIBRARY
 from tapeless.frontend.outside import Outside
 from tapeless.frontend.results import Results

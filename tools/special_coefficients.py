@@ -14,7 +14,7 @@ from tools.math_coefficients import erfc_mapped, fit, render, rounded, split
 
 TARGET = Path(__file__).parents[1] / "src/tapeless/emit/math/special_coefficients.py"
 Function = Callable[[mp.mpf], mp.mpf]
-TINY = mp.mpf(10) ** -12
+TINY = mp.mpf(10) ** -25
 mp.mp.dps = 60
 
 
@@ -106,7 +106,7 @@ def log_erfc(degree: int, points: int = 64, rounds: int = 4) -> list[mp.mpf]:
     return [start, *solution]
 
 
-ROOT = mp.findroot(mp.digamma, 1.46)
+ROOT = mp.findroot(mp.digamma, 1.46, tol=mp.mpf(10) ** -110)
 # name -> (function, lo, hi, tolerance)
 POLYNOMIALS: dict[str, tuple[Function, float, float, float]] = {
     # erf x = x + x P(x^2), |x| <= 1

@@ -45,8 +45,8 @@ def _unary(a: Asm, name: str, x: str, t: DType, w: int) -> str:
 
 
 def fmod(a: Asm, x: Args, t: DType, w: int, flags: str = "") -> str:
-    """The remainder of truncated division, exact (libm; rarely needed in lanes)."""
-    return a.let(f"frem {type_of(t, w)} {x[0]}, {x[1]}")
+    """The remainder of truncated division, exact."""
+    return call(a, "fmod", x, t, w)
 
 
 def _copysign(a: Asm, x: str, y: str, t: DType, w: int) -> str:
@@ -56,30 +56,31 @@ def _copysign(a: Asm, x: str, y: str, t: DType, w: int) -> str:
     return a.let(f"call {type} @{symbol}({type} {x}, {type} {y})")
 
 
-def _floored(a: Asm, x: Args, t: DType, w: int) -> tuple[str, str]:
-    """NumPy's divmod before its last steps: the remainder with the sign of y, and where 0."""
+def _truncated(a: Asm, x: Args, t: DType, w: int) -> tuple[str, str, str]:
+    """The remainder of truncated division, where it is not 0, and where its sign is not that of
+    y, so that the floor is one less."""
     type, bit, zero = type_of(t, w), wide("i1", w), _real(0.0, t, w)
     r = fmod(a, x, t, w)
     nonzero = a.let(f"fcmp une {type} {r}, {zero}")
     minus = [a.let(f"fcmp olt {type} {v}, {zero}") for v in (x[1], r)]
     differ = a.let(f"xor {bit} {minus[0]}, {minus[1]}")
-    moved = a.let(f"and {bit} {nonzero}, {differ}")
-    r = _select(a, moved, a.let(f"fadd {type} {r}, {x[1]}"), r, t, w)
-    return r, nonzero
+    return r, nonzero, a.let(f"and {bit} {nonzero}, {differ}")
 
 
 def float_mod(a: Asm, x: Args, t: DType, w: int) -> str:
     """x - y floor(x / y) with the sign of y, as np.remainder; nan where y is 0."""
-    r, nonzero = _floored(a, x, t, w)
+    r, nonzero, moved = _truncated(a, x, t, w)
+    r = _select(a, moved, a.let(f"fadd {type_of(t, w)} {r}, {x[1]}"), r, t, w)
     return _select(a, nonzero, r, _copysign(a, _real(0.0, t, w), x[1], t, w), t, w)
 
 
 def float_floordiv(a: Asm, x: Args, t: DType, w: int) -> str:
     """floor(x / y) as np.floor_divide: exact remainder first, then the nearest integer."""
     type, bit = type_of(t, w), wide("i1", w)
-    r, _ = _floored(a, x, t, w)
+    r, _, moved = _truncated(a, x, t, w)
     plain = a.let(f"fdiv {type} {x[0]}, {x[1]}")
     q = a.let(f"fdiv {type} {a.let(f'fsub {type} {x[0]}, {r}')}, {x[1]}")
+    q = _select(a, moved, a.let(f"fsub {type} {q}, {_real(1.0, t, w)}"), q, t, w)
     low = _unary(a, "floor", q, t, w)
     gap = a.let(f"fsub {type} {q}, {low}")
     up = a.let(f"fcmp ogt {type} {gap}, {_real(0.5, t, w)}")

@@ -20,7 +20,7 @@ def i0(o: Ops, x: Float) -> Float:
     """I0(x) = P(x^2/4) up to 8, e^x P(1/x)/sqrt x beyond."""
     size = abs(x)
     inner = o.min(size, 8.0)
-    small = o.horner(inner * inner * 0.25, c.I0[64])
+    small = _of_square(o, inner, c.I0[64])
     value = o.rarely(~(size <= 8.0), _i0_large, small, size)
     return o.select(x.is_nan(), x, value)
 
@@ -29,9 +29,17 @@ def i1(o: Ops, x: Float) -> Float:
     """I1(x) = x/2 P(x^2/4) up to 8, e^x P(1/x)/sqrt x beyond; odd."""
     size = abs(x)
     inner = o.min(size, 8.0)
-    small = inner * o.horner(inner * inner * 0.25, c.I1[64]) * 0.5
+    small = inner * _of_square(o, inner, c.I1[64]) * 0.5
     value = o.rarely(~(size <= 8.0), _i1_large, small, size)
     return o.select(x.is_nan(), x, o.copysign(value, x))
+
+
+def _of_square(o: Ops, x: Float, coefficients: Sequence[float]) -> Float:
+    """P(x^2/4): at the rounded square, and by P' what the rounding leaves."""
+    square, slack = dd.two_product(o, x, x)
+    z = square * 0.25
+    slope = o.horner(z, [n * a for n, a in enumerate(coefficients)][1:])
+    return o.fma(slope, slack * 0.25, o.horner(z, coefficients))
 
 
 def _i0_large(o: Ops, x: Float) -> Float:

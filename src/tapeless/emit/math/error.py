@@ -57,7 +57,7 @@ def erfc(o: Ops, x: Float) -> Float:
 def _inverse(o: Ops, a: Float, p: Float) -> Pair:
     """x and a correction with erf x = a = 1 - p, for 0 <= a < 1: a fit, then a step of Halley's.
 
-    The step's residual is erf x - a for a <= 1/2, else 1 - p/erfc x, so no digits cancel."""
+    The step's residual is erf x - a for a < 0.8, else 1 - p/erfc x, so no digits cancel."""
     hi, lo = log_pair(o, dd.pair(o, o.select(p < 2.0**-1000, p * 2.0**54, p)),
                       o.select(p < 2.0**-1000, -54.0, 0.0))  # fmt: skip
     w = -(hi + o.function("log", _log, 2.0 - p))
@@ -67,13 +67,16 @@ def _inverse(o: Ops, a: Float, p: Float) -> Pair:
                         o.poly(1.0 / o.max(s, 6.4), c.ERFINV_FAR[64]))  # fmt: skip
     x = o.select(w < 5.0, centre, tail)
     square, slack = dd.two_product(o, x, x)
-    small = (a - _near(o, o.min(x, 1.0))) * HALF_SQRT_PI * exp_of_pair(o, (square, slack))
+    near = o.min(x, 1.0)
+    hi_near, lo_near = dd.two_sum(o, near, near * o.poly(near * near, c.ERF[64]))
+    residual = ((a - hi_near) - lo_near) + ((1.0 - a) - p)
+    small = residual * HALF_SQRT_PI * exp_of_pair(o, (square, slack))
     scaled, rest = _scaled(o, o.max(x, 0.4))
     scaled = scaled + rest
     ratio_hi, ratio_lo = dd.add(o, (square, slack), (hi, lo))
     inverse_ratio = exp_of_pair(o, (ratio_hi, ratio_lo)) / scaled
     large = HALF_SQRT_PI * scaled * (1.0 - inverse_ratio)
-    delta = o.select(a < 0.5, small, large)
+    delta = o.select(a < 0.8, small, large)
     return x, delta / o.fma(-delta, x, 1.0)
 
 

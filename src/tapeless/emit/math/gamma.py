@@ -50,7 +50,7 @@ def _log_gamma(o: Ops, x: Float) -> Float:
     hi, lo = dd.sub(o, _stirling(o, z), lower)
     t, u = x - 1.0, x - 2.0
     value = hi + lo
-    value = o.select(abs(t) < 0.25, t * o.poly(t, c.LGAMMA_ONE[64]), value)
+    value = o.select(abs(t) < 0.25, o.fma(t, o.poly(t, c.LGAMMA_ONE[64]), 0.0), value)
     value = o.select(abs(u) < 0.25, u * o.poly(u, c.LGAMMA_TWO[64]), value)
     return value
 
@@ -101,7 +101,7 @@ def _lgamma_negative(o: Ops, x: Float) -> Float:
 
 
 def _gamma_parts(o: Ops, x: Float) -> tuple[Pair, Int]:
-    """Gamma(x) = p 2^(n - 2 bias) for 0 < x <= 190."""
+    """Gamma(x) = p 2^(n - 2 bias) for 0 < x <= 186."""
     small, z = _raised(o, x)
     p, n = exp_pair(o, _stirling(o, z))
     below = dd.select(o, small, _rising(o, o.min(x, float(SHIFT))), dd.pair(o, 1.0))
@@ -120,12 +120,13 @@ def tgamma(o: Ops, x: Float) -> Float:
 
 def _tgamma_negative(o: Ops, x: Float) -> Float:
     """Gamma(-a) = -pi / (a sin(pi a) Gamma(a)); nan at integers."""
-    a = o.min(o.max(-x, 2.0**-60), 186.0)
+    a = o.min(o.max(-x, 2.0**-60), 2.0**53)
     sine, _, whole = _turn(o, a)
+    size = o.min(a, 186.0)  # beyond, the value is less than any float
     odd = (o.rint(a) * 0.5).ne(o.trunc(o.rint(a) * 0.5))
     safe = dd.select(o, whole, dd.pair(o, 1.0), sine)
-    part, n = _gamma_parts(o, a)
-    below = dd.mul(o, dd.mul(o, dd.pair(o, a), safe), part)
+    part, n = _gamma_parts(o, size)
+    below = dd.mul(o, dd.mul(o, dd.pair(o, size), safe), part)
     hi, lo = dd.div(o, dd.pair(o, -k.PI[64][0], -k.PI[64][1]), below)
     value = ldexp(o, hi + lo, o.integer(4 * o.format.bias) - n)
     value = o.select(odd, -value, value)
@@ -148,9 +149,9 @@ def digamma(o: Ops, x: Float) -> Float:
 def _psi(o: Ops, x: Float) -> Pair:
     """psi(x) for x > 0 as a pair: psi(x + 8) - 1/x - ... - 1/(x + 7)."""
     inner = o.min(x, 2.0**1000)
-    small, z = _raised(o, inner)
+    small, z = _raised(o, x)
     one = dd.pair(o, 1.0)
-    inverse = dd.div(o, one, z)
+    inverse = dd.div(o, one, dd.select(o, x < 2.0**1000, z, dd.pair(o, 2.0**1000)))
     square = inverse[0] * inverse[0]
     main = dd.sub(o, log_pair(o, z), dd.scale(o, inverse, 0.5))
     main = dd.add(o, main, dd.pair(o, -(square * o.poly(square, c.DIGAMMA[64]))))
@@ -180,6 +181,7 @@ def trigamma(o: Ops, x: Float) -> Float:
     value = o.rarely(x < 0.0, _trigamma_negative, hi + lo, x)
     inverse = 1.0 / x
     value = o.select(abs(x) < 2.0**-300, inverse * inverse, value)
+    value = o.select(x > 2.0**1000, inverse, value)
     value = o.select(x.eq(math.inf), 0.0, value)
     return o.select(x.is_nan(), x, value)
 

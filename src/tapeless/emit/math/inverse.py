@@ -109,4 +109,6 @@ def _atan2_any(o: Ops, y: Float, x: Float) -> Float:
     across = shrink(x)
     both_zero = x.eq(0.0) & y.eq(0.0)
     value = _atan2(o, shrink(y), o.select(both_zero, o.copysign(1.0, x), across))
+    tiny = (abs(y) < abs(x) * 2.0**-100) & (x > 0.0)  # its scaled value might be 0
+    value = o.select(tiny, y / x, value)
     return o.select(x.is_nan() | y.is_nan(), math.nan, value)

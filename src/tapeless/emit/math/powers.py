@@ -100,7 +100,7 @@ def fmod(o: Ops, x: Float, y: Float) -> Float:
     top, bottom = abs(x), abs(y)
     rest = _remainder(o, top, bottom)
     ratio = top / bottom
-    usual = (ratio < 2.0**52) & (top < math.inf)
+    usual = (ratio < 2.0**52) & (top < math.inf) & (bottom < math.inf)
     return o.copysign(o.rarely(~usual, _fmod_any, rest, top, bottom), x)
 
 

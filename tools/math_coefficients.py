@@ -150,7 +150,6 @@ def constants() -> dict[str, object]:
         ("PI", mp.pi, 4),
         ("HALF_PI", mp.pi / 2, 4),
         ("LOG2E", 1 / mp.log(2), 2),
-        ("LOG10_2", mp.log10(2), 2),
         ("LOG10E", 1 / mp.log(10), 2),
         ("INV_PI", 1 / mp.pi, 2),
         ("TWO_OVER_PI", 2 / mp.pi, 2),

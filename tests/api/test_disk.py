@@ -10,6 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from tapeless.api import encode
+from tests.runtime.kernels import TYPES
+
 MODULE = """
 import numpy as np
 import tapeless as tp
@@ -169,3 +172,8 @@ def test_two_processes_fill_the_cache_at_once(project, tmp_path):
         text, _ = process.communicate(timeout=120)
         assert process.returncode == 0
         assert same(json.loads(text), expected)
+
+
+def test_kernel_descriptions_survive_json():
+    for _, type in TYPES.values():
+        assert encode.read_kernel(json.loads(json.dumps(encode.kernel(type)))) == type

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import stat
 import time
@@ -11,8 +10,6 @@ from pathlib import Path
 import pytest
 
 from tapeless.runtime import cache
-from tapeless.runtime.stored import read_kernel, type_from_json, type_to_json, write_kernel
-from tests.runtime.kernels import TYPES
 from tests.runtime.processes import start
 
 KEY = cache.key_of("test", 1)
@@ -128,15 +125,3 @@ def test_two_processes_fill_it_at_once(place: Path):
     assert [process.wait() for process in crowd] == [0, 0, 0]
     assert cache.info().entries == 5
     assert not list(place.rglob(".*"))
-
-
-def test_kernel_descriptions_survive_json():
-    for _, type in TYPES.values():
-        assert type_from_json(json.loads(json.dumps(type_to_json(type)))) == type
-
-
-def test_kernels_are_stored_with_the_callers_plan():
-    _, type = TYPES["pick"]
-    assert read_kernel(KEY) is None
-    assert write_kernel(KEY, type, b"object", {"guards": [1]})
-    assert read_kernel(KEY) == (type, b"object", {"guards": [1]})

@@ -16,7 +16,6 @@ from tapeless.forms.elements import ALL, ArrayOf, ElementType
 from tapeless.frontend.array_protocols import as_array
 from tapeless.frontend.signature import ArgType, ArrayArg
 
-ELEMENTS = {t.dtype: t for t in ALL}
 Apply: TypeAlias = Callable[[dict[str, ArgType], dict[str, Any], Loc], dict[str, ArgType]]
 
 

@@ -60,14 +60,6 @@ class Op:
         return self.result(args)
 
 
-def _wrap(f: Callable[..., Any]) -> Callable[..., Any]:
-    def wrapped(*args: Any) -> Any:
-        with np.errstate(all="ignore"):
-            return f(*args)
-
-    return wrapped
-
-
 def _floordiv(a: Any, b: Any) -> Any:
     if isinstance(a, np.integer) and b == 0:
         return type(a)(0)
@@ -105,12 +97,6 @@ def saturating_cast(value: Any, to: DType) -> Any:
         return to.numpy.type(min(max(exact, int(info.min)), int(info.max)))
     return value.astype(to.numpy)
 
-
-def _fmod_like(f: Callable[..., Any]) -> Callable[..., Any]:
-    return _wrap(f)
-
-
-_BITCAST = {"bits_f64": (u64, "f8"), "bits_f32": (u32, "f4")}
 
 _TABLE: list[Op] = [
     Op("add", 2, NUMBERS, same, np.add, symbol="+"),
@@ -215,7 +201,6 @@ OPS: dict[str, Op] = {op.name: op for op in _TABLE}
 CASTS = frozenset(DTYPES)
 MATH = frozenset(_MATH) | {"atan2", "hypot"}
 COMMUTATIVE = frozenset({"add", "mul", "min", "max", "eq", "ne", "and", "or", "xor", "mulhi"})
-COMPARISONS = frozenset({"eq", "ne", "lt", "le"})
 
 
 def evaluate(op: str, args: Sequence[Any], dtype: DType) -> Any:

@@ -9,7 +9,6 @@ import struct
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from tapeless.core.names import Const
 from tapeless.core.types import DType
 
 _SCALAR = {"f32": "float", "f64": "double", "bool": "i1"}
@@ -47,10 +46,6 @@ def literal(value: bool | int | float, dtype: DType) -> str:
 def splat(text: str, dtype: DType, width: int) -> str:
     """A literal in every lane."""
     return text if width == 1 else f"splat ({scalar_type(dtype)} {text})"
-
-
-def const_text(const: Const, width: int = 1) -> str:
-    return splat(literal(const.value, const.dtype), const.dtype, width)
 
 
 def is_literal(text: str) -> bool:

@@ -6,9 +6,6 @@ from dataclasses import dataclass
 
 HOST_PARALLEL = 64  # chunks of a parallel loop: independent of the thread count, so bits are too
 
-# Passes that the emitted text is made for, by llvmlite's names (`add_…_pass`), in order.
-PASSES = ("sroa", "instruction_combine", "simplify_cfg")
-
 
 @dataclass(frozen=True, slots=True)
 class Target:

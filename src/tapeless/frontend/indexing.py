@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from tapeless.core.names import Atom, Const
+from tapeless.core.names import Atom
 from tapeless.errors import CompileError, UnsupportedError
 from tapeless.frontend.arrays import assign, scalar_value
 from tapeless.frontend.construct import array_of, as_array, as_operand

@@ -12,7 +12,6 @@ from dataclasses import dataclass, field
 Names = frozenset[str]
 NOTHING: Names = frozenset()
 Functions = ast.FunctionDef | ast.Lambda
-Comprehension = ast.ListComp | ast.GeneratorExp | ast.SetComp | ast.DictComp
 
 
 @dataclass(slots=True)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tapeless.core.names import Atom, Const
-from tapeless.core.types import DType, bool_, f32, f64, from_numpy, i64
+from tapeless.core.types import bool_, f32, f64, from_numpy, i64
 from tapeless.errors import CompileError, UnsupportedError
 from tapeless.frontend.ufuncs import COMPLEX, REAL, nonzero
 from tapeless.frontend.values import Arr, Cx, Known, Num, Scalar, Value
@@ -238,7 +238,3 @@ def index_atom(t: Tracer, value: Value, what: str = "an index") -> Atom:
 
 def known_int(atom: Atom) -> int | None:
     return int(atom.value) if isinstance(atom, Const) else None
-
-
-def number_dtype(value: Value) -> DType:
-    return value.dtype if isinstance(value, Num | Cx) else f64

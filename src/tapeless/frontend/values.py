@@ -323,10 +323,6 @@ def weak_int(atom: Atom) -> Num:
     return Num(atom, weak=True)
 
 
-def weak_float(atom: Atom) -> Num:
-    return Num(atom, weak=True)
-
-
 def is_number(value: Value) -> bool:
     """A scalar of either time."""
 

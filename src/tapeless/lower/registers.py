@@ -297,9 +297,5 @@ def puts_in(bodies: tuple[Body, ...]) -> Iterator[Put]:
                 yield stm.exp
 
 
-def has_puts(bodies: tuple[Body, ...]) -> bool:
-    return next(puts_in(bodies), None) is not None
-
-
 def _like(value: Atom, key: Var) -> Var:
     return Var(Scalar(value.dtype), key.hint)

@@ -22,16 +22,6 @@ def tanh(o: Ops, x: Float) -> Float:
     return o.copysign(o.select(size < 2.0**-30, size, hi + lo), x)
 
 
-def _half_exp(o: Ops, size: Float) -> tuple[Pair, Float, Float]:
-    """p, a = 2^(k-1) and b = 1/4a with e^size = 2 a p, for size <= 22; p is a pair near 1."""
-    p, n = exp_pair(o, dd.pair(o, size))
-    return (
-        p,
-        o.power_of_two(n - o.format.bias - 1),
-        o.power_of_two(o.integer(3 * o.format.bias - 1) - n),
-    )
-
-
 def _large(o: Ops, size: Float) -> Float:
     """e^size / 2 where e^-size no longer counts."""
     size = o.min(size, 720.0)

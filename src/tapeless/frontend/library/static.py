@@ -52,12 +52,6 @@ def axes_last(axes: tuple[int, ...], rank: int) -> tuple[int, ...]:
 
 
 @compile_time
-def axis_from_last(axis: int, rank: int) -> tuple[int, ...]:
-    """The order of axes that takes the last one back to `axis`."""
-    return (*range(axis), rank - 1, *range(axis, rank - 1))
-
-
-@compile_time
 def inverse(order: tuple[int, ...]) -> tuple[int, ...]:
     """The order that undoes `order`."""
     return tuple(order.index(d) for d in range(len(order)))

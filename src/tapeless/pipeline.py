@@ -17,7 +17,7 @@ from tapeless.ir.verify import verify as check
 from tapeless.loop.syntax import Proc
 from tapeless.loop.verify import verify as check_loops
 from tapeless.lower.kernel import lower
-from tapeless.raising import carry, gather, loops, nests, private, promote, whiles
+from tapeless.raising import carry, gather, loops, nests, pivots, private, promote, whiles
 from tapeless.runtime import machine
 from tapeless.runtime.abi import ArraySlot, KernelType, ScalarSlot, Site, Slot
 from tapeless.simplify import checks, dead, forward, hoist, stores
@@ -27,8 +27,8 @@ Pass: TypeAlias = Callable[[Fun], Fun]
 TIDY: tuple[Pass, ...] = (forward.run, dead.run)
 # Each of these gives back the same program if it finds nothing to do.
 SHAPE: tuple[Pass, ...] = (
-    checks.run, stores.run, whiles.run, private.run, promote.run, loops.run, carry.run, nests.run,
-    gather.run, vertical.run, horizontal.run, hoist.run,
+    checks.run, stores.run, whiles.run, private.run, promote.run, pivots.run, loops.run, carry.run,
+    nests.run, gather.run, vertical.run, horizontal.run, hoist.run,
 )  # fmt: skip
 FINISH: tuple[Pass, ...] = ()
 ROUNDS = 6  # of tidying and shaping, at most

@@ -208,8 +208,10 @@ def test_lu_keeps_its_order_but_sums_in_parallel():
     assert modes(new) == {"p"}
 
 
-def test_floyd_warshall_in_place_stays_in_order():
-    assert count(optimised(FLOYD_WARSHALL), Loop) == 3
+def test_floyd_warshall_in_place_is_parallel_around_the_pivot():
+    new = optimised(FLOYD_WARSHALL)
+    assert count(new, Loop) == 1
+    assert modes(new) == {"p"}
 
 
 def test_in_place_recurrence_stays_a_loop():

@@ -20,6 +20,7 @@ from tapeless.core.names import Var
 from tapeless.ir.syntax import Acc, Each, Exp, For, Fun, Let, Loop, Prim
 from tapeless.ir.syntax import Body as BodyOf
 from tapeless.ir.walk import bodies_of, map_bodies, statements, type_vars, uses
+from tapeless.raising.split import meeting, split
 from tapeless.raising.target import NotThreaded, Place, Target
 from tapeless.raising.thread import Threads
 
@@ -32,31 +33,54 @@ def run(fun: Fun) -> Fun:
 
 
 class _Raise:
-    """Innermost loops first; facts describe the place that the walk is at."""
+    """Innermost loops first; facts describe the place that the walk is at. `meeting`: the pass of
+    the loop just tried that others wait for."""
 
     def __init__(self) -> None:
         self.facts = Facts()
         self.changed = False
+        self.meeting: tuple[Var, int] | None = None
 
     def body(self, body: BodyOf) -> BodyOf:
         stms: list[Let] = []
         for stm in body.stms:
-            new = self.statement(stm)
-            after(self.facts, new)
-            stms.append(new)
+            for new in self.statement(stm):
+                after(self.facts, new)
+                stms.append(new)
         return BodyOf(tuple(stms), body.results)
 
-    def statement(self, stm: Let) -> Let:
+    def statement(self, stm: Let) -> list[Let]:
         exp = stm.exp
         if not bodies_of(exp):
-            return stm
+            return [stm]
         exp = map_bodies(exp, lambda body: self.inner(stm.exp, body))
         if isinstance(exp, Loop) and isinstance(exp.form, For):
+            self.meeting = None
             nest = self.parallel(exp, exp.form)
-            if nest is not None:
+            found = [Let(stm.outs, nest, stm.loc)] if nest else self.in_parts(stm, exp, exp.form)
+            if found:
                 self.changed = True
-                return Let(stm.outs, nest, stm.loc)
-        return Let(stm.outs, exp, stm.loc)
+                return found
+        return [Let(stm.outs, exp, stm.loc)]
+
+    def in_parts(self, stm: Let, loop: Loop, form: For) -> list[Let]:
+        """The loop around the one pass whose writes the others read, if this makes it parallel."""
+        if self.meeting is None:
+            return []
+        parts = split(stm, loop, form, self.meeting)
+        stms: list[Let] = [*parts.here, *parts.start]
+        with self.facts.scope():
+            nests = [self.part(parts.before)]
+            for s in stms:
+                after(self.facts, s)
+            nests.append(self.part(parts.behind))
+        before, behind = nests
+        return [before, *stms, behind] if before and behind else []
+
+    def part(self, stm: Let) -> Let | None:
+        assert isinstance(stm.exp, Loop) and isinstance(stm.exp.form, For)
+        nest = self.parallel(stm.exp, stm.exp.form)
+        return None if nest is None else Let(stm.outs, nest, stm.loc)
 
     def inner(self, exp: Exp, body: BodyOf) -> BodyOf:
         with entered(self.facts, exp, body):
@@ -112,6 +136,9 @@ class _Raise:
             and not dependence.independent([a for a in threads.accesses if a.target is t.param])
         }
         if conflicts:
+            if not summed:
+                size, accesses = form.size, threads.accesses
+                self.meeting = meeting(facts, dependence, level, size, accesses)
             return conflicts
         accs = tuple(Acc((t.acc,), (t.source,), t.op) for t in targets)
         return Each((form.var,), (form.size,), accs, body)

@@ -45,7 +45,7 @@ from tapeless.frontend.values import (
     is_number,
     weak_int,
 )  # fmt: skip
-from tapeless.ir.build import ZERO
+from tapeless.ir.build import FALSE, ZERO
 
 if TYPE_CHECKING:
     from tapeless.frontend.tracer import Tracer
@@ -146,7 +146,8 @@ def fold(t: Tracer, python: Callable[..., Any], *args: Any) -> Value:
     except ZeroDivisionError:
         if any(isinstance(a, float) for a in args):
             return _float_division(python.__name__, *args)
-        raise CompileError("integer division or modulo by zero", t.loc) from None
+        t.b.check(FALSE, "ZeroDivisionError", "integer division or modulo by zero")
+        return Known(0)
     except OverflowError:
         return Known(float("inf"))
     except (TypeError, ValueError) as error:

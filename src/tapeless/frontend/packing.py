@@ -9,7 +9,7 @@ from tapeless.core.names import Atom, Const, Var
 from tapeless.core.types import INDEX, Array, Scalar, Size, Type, i64
 from tapeless.frontend.arrays import copy, empty, materialise
 from tapeless.frontend.places import meet, new_array, read_object
-from tapeless.frontend.scalars import scalar
+from tapeless.frontend.scalars import as_type, scalar
 from tapeless.frontend.values import (
     Arr,
     Cx,
@@ -70,7 +70,7 @@ def _pack_number(t: Tracer, form: Number, value: Value, out: list[Atom]) -> None
     x = Num(Const(0, form.dtype)) if isinstance(value, Unbound) else scalar(t, value)
     if not form.is_complex:
         assert isinstance(x, Num)
-        out.append(t.b.cast(x.atom, form.dtype))
+        out.append(as_type(t, x, form.dtype))
         return
     re, im = (x.re, x.im) if isinstance(x, Cx) else (x.atom, Const(0.0, form.dtype))
     out += [t.b.cast(re, form.dtype), t.b.cast(im, form.dtype)]

@@ -14,7 +14,7 @@ from tapeless.errors import CompileError
 from tapeless.frontend.arrays import scalar_value
 from tapeless.frontend.iteration import Items, counted_or_unrolled
 from tapeless.frontend.join import join_numbers, number_form
-from tapeless.frontend.scalars import apply_ufunc, scalar
+from tapeless.frontend.scalars import apply_ufunc, as_type, scalar
 from tapeless.frontend.truth import truth_of
 from tapeless.frontend.values import Arr, Cx, Known, Many, Num, Value, is_number
 from tapeless.frontend.values import Scalar as Number
@@ -258,6 +258,8 @@ def extreme(t: Tracer, kind: str, a: Value, b: Value) -> Value:
                            "convert them to one type")  # fmt: skip
     x, y = scalar(t, a), scalar(t, b)
     assert isinstance(x, Num) and isinstance(y, Num)
-    p, q = t.b.cast(x.atom, form.dtype), t.b.cast(y.atom, form.dtype)
+    by_value = form.dtype.is_int and form.dtype.bits < 64 and x.weak != y.weak
+    p, q = (t.b.cast(n.atom, i64) if by_value else as_type(t, n, form.dtype) for n in (x, y))
     better = t.b.prim("lt", q, p) if kind == "min" else t.b.prim("lt", p, q)
-    return Num(t.b.prim("select", better, q, p), form.weak)
+    best = Num(t.b.prim("select", better, q, p), by_value)
+    return Num(as_type(t, best, form.dtype), form.weak)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tapeless.core.names import Atom, Const
-from tapeless.core.types import bool_, f32, f64, from_numpy, i64
+from tapeless.core.types import DType, bool_, f32, f64, from_numpy, i64, u64
 from tapeless.errors import CompileError, UnsupportedError
 from tapeless.frontend.ufuncs import COMPLEX, REAL, nonzero
 from tapeless.frontend.values import Arr, Cx, Known, Num, Scalar, Value
@@ -121,7 +121,19 @@ def convert(t: Tracer, value: Value, dtype: np.dtype[Any], weak: bool = False) -
         raise CompileError(
             f"a complex number cannot become {target.name}", t.loc, "take .real or abs()"
         )
-    return Num(t.b.cast(x.atom, target), weak)
+    return Num(as_type(t, x, target), weak)
+
+
+def as_type(t: Tracer, x: Num, target: DType) -> Atom:
+    """The number in another element type. Like NumPy, which refuses a Python int that an integer
+    type cannot hold."""
+    if x.weak and x.dtype is i64 and target.is_int and target is not i64:
+        info = np.iinfo(target.numpy)
+        low, high = Const(info.min, i64), Const(min(info.max, 2**63 - 1), i64)
+        fits = t.b.prim("and", t.b.prim("le", low, x.atom), t.b.prim("le", x.atom, high))
+        message = f"Python integer {{0}} out of bounds for {target.numpy.name}"
+        t.b.check(fits, "OverflowError", message, x.atom)
+    return t.b.cast(x.atom, target)
 
 
 def _check_range(t: Tracer, value: Any, dtype: np.dtype[Any]) -> None:
@@ -153,6 +165,8 @@ def apply_ufunc(t: Tracer, ufunc: np.ufunc, args: Sequence[Value]) -> Value:
             f"np.{name} is not defined for {', '.join(map(describe_type, args))}", t.loc
         ) from None
     ins, out = types[: len(args)], types[len(args)]
+    if name in EXACT and any(k is int for k in keys) and ins[0].kind in "iu":
+        return _compare_exactly(t, name, args)
     if any(d.kind == "c" for d in ins):
         return _apply_complex(
             t, name, [convert(t, a, d) for a, d in zip(args, ins, strict=True)], weak
@@ -170,6 +184,31 @@ def apply_ufunc(t: Tracer, ufunc: np.ufunc, args: Sequence[Value]) -> Value:
 _BOOLEAN = {"logical_and", "logical_or", "logical_not", "logical_xor", "bitwise_and", "bitwise_or",
             "bitwise_xor", "invert", "equal", "not_equal", "less", "less_equal", "greater",
             "greater_equal"}  # fmt: skip
+
+
+EXACT = {
+    "equal": False,
+    "not_equal": True,
+    "less": False,
+    "less_equal": False,
+    "greater": True,
+    "greater_equal": True,
+}  # an unsigned number … a negative one
+
+
+def _compare_exactly(t: Tracer, name: str, args: Sequence[Value]) -> Num:
+    """A Python int compared with an integer type: by value, whatever the type holds."""
+    x, y = (scalar(t, a) for a in args)
+    assert isinstance(x, Num)
+    assert isinstance(y, Num)
+    weak = x.weak and y.weak
+    if u64 not in (x.dtype, y.dtype):
+        return Num(REAL[name](t, t.b.cast(x.atom, i64), t.b.cast(y.atom, i64)), weak)
+    small = REAL[name](t, t.b.cast(x.atom, u64), t.b.cast(y.atom, u64))
+    signed = x if x.weak else y
+    on_negative = EXACT[name] ^ (signed is x and name not in ("equal", "not_equal"))
+    negative = t.b.prim("lt", signed.atom, Const(0, signed.dtype))
+    return Num(t.b.prim("select", negative, Const(on_negative, bool_), small), weak)
 
 
 def _python_int(key: Any) -> Any:

@@ -6,6 +6,7 @@ import math
 import operator
 import warnings
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from random import Random
 from typing import Any
@@ -23,6 +24,7 @@ SAFE_BUILTINS = {
               ZeroDivisionError, RuntimeError)
 }  # fmt: skip
 SIZES = {"n": 5, "m": 3, "k": 7}
+RETURN = "return RESULT"
 
 
 @dataclass(frozen=True)
@@ -60,6 +62,10 @@ class Function:
     quality: Callable[..., Quality]
 
 
+class Left(Exception):
+    """The program returns early on the values of now."""
+
+
 class Rejected(Exception):
     """What was to be written cannot be, here."""
 
@@ -80,7 +86,8 @@ class Maker:
     depth: int = 0
     loops: int = 0
     single: bool = False
-    features: set[str] = field(default_factory=set)
+    outside: list[str] = field(default_factory=list)  # names before the outermost statement
+    result: tuple[str, ...] = ()  # what is returned, if that is settled
 
     @property
     def bits(self) -> int:
@@ -142,12 +149,13 @@ class Maker:
         try:
             with warnings.catch_warnings(), np.errstate(all="ignore"):
                 warnings.simplefilter("ignore")
-                space = {**self.globals(), **self.space}
-                exec("\n".join(lines), space)
+                space = {**self.globals(), **self.space, "LEAVE": Left}
+                with suppress(Left):
+                    exec("\n".join(lines).replace(RETURN, "raise LEAVE"), space)
         except Exception as error:
             self.space = before
             raise Rejected(f"{lines}: {error!r}") from error
-        keep = self.globals()
+        keep = {**self.globals(), "LEAVE": Left}
         self.space = {k: v for k, v in space.items() if k not in keep}
 
     def emit(self, *lines: str) -> None:
@@ -157,6 +165,11 @@ class Maker:
 
     def bind(self, name: Name) -> None:
         self.names[name.text] = name
+
+    def choose_result(self) -> tuple[str, ...]:
+        """Names that an early return may give, as the end then must."""
+        known = [t for t in self.outside if self.names[t].role in ("scalar", "array", "view")]
+        return tuple(self.rng.sample(known, min(len(known), self.rng.randint(1, 3))))
 
     def widen(self, text: str, q: Quality) -> None:
         self.names[text] = replace(self.names[text], q=q)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from tests.conformance.fuzz.maker import Function, Maker, Name, leaf, snapshot
+from tests.conformance.fuzz.maker import RETURN, Function, Maker, Name, leaf, snapshot
 from tests.conformance.fuzz.quality import LEAF, Exact, add, mul
 from tests.conformance.fuzz.statements import INDENT, Statements
 
@@ -79,8 +79,8 @@ def make(seed: int, statements: int = 6) -> Program:
         s.attempt(first)
     s.some(rng.randint(2, statements))
     results = _results(m)
-    lines = [f"def f({', '.join(p.name for p in parameters)}):",
-             *(INDENT + t for t in (*m.lines, f"return {results}"))]  # fmt: skip
+    body = [t.replace(RETURN, f"return {results}") for t in (*m.lines, RETURN)]
+    lines = [f"def f({', '.join(p.name for p in parameters)}):", *(INDENT + t for t in body)]
     return Program(seed, "\n".join([*heads, *lines]) + "\n", tuple(parameters), m.single)
 
 
@@ -134,6 +134,8 @@ def _helpers(m: Maker) -> list[str]:
 
 def _results(m: Maker) -> str:
     """What is returned: mostly what was made last."""
+    if m.result:
+        return ", ".join(m.result)
     names = [n.text for n in m.names.values() if n.role in ("scalar", "array", "view")]
     made = [t for t in names if any(c.isdigit() for c in t)] or names
     chosen = made[-3:] + ([m.rng.choice(names)] if m.chance(0.3) else [])

@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 
 from tests.conformance.fuzz.arrays import Arrays
-from tests.conformance.fuzz.maker import Expr, Maker, Name, Rejected, kind_of, snapshot
+from tests.conformance.fuzz.maker import RETURN, Expr, Maker, Name, Rejected, kind_of, snapshot
 from tests.conformance.fuzz.quality import (
     CARRIED,
     CARRIED_INT,
@@ -321,6 +321,8 @@ class Statements:
         m = self.m
         lines, m.lines = m.lines, []
         names, space = dict(m.names), snapshot(m.space)
+        if not m.depth:
+            m.outside = list(m.names)
         m.depth += 1
         if carry:
             self.carry()
@@ -402,6 +404,7 @@ class Statements:
             if form == "tuple":
                 m.bind(Name(v, "scalar", "f", Exact(1, 2), fixed=True))
                 m.space[v] = 0.5
+            self.leave()
             self.some(m.rng.randint(1, 2))
             self.leave()
         m.indices = old
@@ -414,24 +417,14 @@ class Statements:
         self.close([head], inner, tail)
 
     def leave(self) -> None:
-        """Sometimes a way out of the pass."""
+        """Sometimes a way out of the pass, here."""
         m = self.m
-        if m.chance(0.25):
-            at = (
-                m.rng.randrange(len(m.lines) + 1)
-                if m.lines and not m.lines[-1].startswith(INDENT)
-                else len(m.lines)
-            )
-            while at < len(m.lines) and (m.lines[at].startswith((INDENT, "else", "elif"))):
-                at += 1
-            known = self.s.condition(1)
-            try:
-                m.lines[at:at] = [
-                    f"if {strip(known.text)}:",
-                    INDENT + m.pick(["break", "continue"]),
-                ]
-            except Rejected:
-                pass
+        if m.chance(0.15):
+            way = m.pick(["break", "continue", "break", "continue", "return"])
+            if way == "return":
+                way = RETURN
+                m.result = m.result or m.choose_result()
+            m.emit(f"if {strip(self.s.condition(1).text)}:", INDENT + way)
 
     def else_(self) -> list[str]:
         with self.body(carry=True) as inner:
@@ -453,6 +446,7 @@ class Statements:
             if m.chance(0.4):
                 extra = f" and {self.s.condition(1)}"
             m.emit(f"{k} += 1")
+            self.leave()
             self.some(m.rng.randint(1, 2))
             self.leave()
         m.loops -= 1
@@ -532,7 +526,7 @@ class Statements:
         m.bind(self.declared(name, Expr("", kind, q, tag)))
         if only is not None:
             total = m.fresh("s")
-            m.emit(f"{total} = sum({out})")
+            m.emit(f"{total} = 0.0 + sum({out})" if kind == "f" else f"{total} = sum({out})")
             m.bind(self.declared(total, Expr("", kind, many(e.q, 4))))
 
     def check(self) -> None:

@@ -158,7 +158,7 @@ def lowest(dtype: Any) -> Any:
     t = np.dtype(dtype)
     if t.kind == "f":
         return t.type(-np.inf)
-    return t.type(False) if t.kind == "b" else np.iinfo(t).min
+    return t.type(False if t.kind == "b" else np.iinfo(t).min)
 
 
 @compile_time
@@ -167,7 +167,7 @@ def highest(dtype: Any) -> Any:
     t = np.dtype(dtype)
     if t.kind == "f":
         return t.type(np.inf)
-    return t.type(True) if t.kind == "b" else np.iinfo(t).max
+    return t.type(True if t.kind == "b" else np.iinfo(t).max)
 
 
 @compile_time

@@ -16,7 +16,7 @@ from tapeless.loop.verify import verify as verify_loops
 from tapeless.lower.kernel import lower
 from tests.ir.generate import arguments, program
 
-sys.path.insert(0, str(Path(__file__).parent))
+sys.path.insert(0, str(Path(__file__).parents[1] / "lower"))
 
 from machine import run
 

@@ -1,7 +1,7 @@
 """Simd loops: iterations become lanes of vectors, and partial results are combined at the end.
 
 Whole vectors of iterations run without a mask. What is left runs once under one, or, where the body
-is light, in fewer lanes and at last one by one: cheaper than masks. A body too large to stand there
+is tiny, in fewer lanes and at last one by one: cheaper than masks. A body too large to stand there
 twice always runs under a mask.
 """
 
@@ -31,6 +31,7 @@ MASK_REGISTERS = 32  # machines with so many vector registers have mask register
 STACK = -2  # the alias class of partial results
 TWICE = 400  # a body heavier than this stands there once
 LIGHT, HEAVY = 24, 120  # bodies whose values fill four, two, or one register
+TINY = 8  # a body lighter than this, which calls no elementary function, may stand there thrice
 
 
 class Lanes(Loops):
@@ -98,7 +99,7 @@ class Lanes(Loops):
         texts = rounds.repeat(start, end, texts, rounds.whole)
         if trips is not None:
             return texts if trips % self.width == 0 else rounds.partly(end, texts)
-        if weight(stm.body) > LIGHT or not all(r.op for r in stm.reduces):
+        if weight(stm.body) >= TINY or not all(r.op for r in stm.reduces):
             return rounds.rest(end, texts)
         for fewer in (self.target.lanes(data_bits(stm)), 1):
             if fewer < self.width:

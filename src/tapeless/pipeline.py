@@ -3,7 +3,7 @@ machine code: lowering, LLVM, an object file."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -25,35 +25,52 @@ from tapeless.simplify import checks, dead, forward, hoist, stores
 Pass: TypeAlias = Callable[[Fun], Fun]
 
 TIDY: tuple[Pass, ...] = (forward.run, dead.run)
-# Each of these gives back the same program if it finds nothing to do.
-SHAPE: tuple[Pass, ...] = (
-    checks.run, stores.run, whiles.run, private.run, promote.run, pivots.run, loops.run, carry.run,
-    nests.run, gather.run, vertical.run, horizontal.run, hoist.run,
+# Each of the rest gives back the same program if it finds nothing to do.
+CLEAN: tuple[Pass, ...] = (checks.run, stores.run, whiles.run)
+# These take one level of a nest of loops at a time, so they come around until all is done.
+RAISE: tuple[Pass, ...] = (
+    promote.run, pivots.run, loops.run, private.run, nests.run,
 )  # fmt: skip
+FUSE: tuple[Pass, ...] = (carry.run, gather.run, vertical.run, horizontal.run, hoist.run)
 FINISH: tuple[Pass, ...] = ()
-ROUNDS = 6  # of tidying and shaping, at most
+ROUNDS = 6  # of each group and of all groups, at most
 
 
 CHECKED = False  # whether every step is verified, whoever asks: the tests set it
 
 
-def stages(fun: Fun) -> Iterator[tuple[Pass, Fun]]:
+Stages: TypeAlias = Generator[tuple[Pass, Fun], None, Fun]
+
+
+def stages(fun: Fun) -> Stages:
     """Each pass that changes `fun`, with the program after it."""
-    for k in range(ROUNDS + 1):
+    fun = yield from _each(TIDY, fun)
+    for _ in range(ROUNDS):
         before = fun
-        for step in SHAPE if k > 0 else ():
-            new = step(fun)
-            if new is not fun:
-                yield step, new
-            fun = new
-        if k > 0 and fun is before:
+        fun = yield from _tidied(CLEAN, fun)
+        for _ in range(ROUNDS):
+            last = fun
+            fun = yield from _tidied(RAISE, fun)
+            if fun is last:
+                break
+        fun = yield from _tidied(FUSE, fun)
+        if fun is before:
             break
-        for step in TIDY:
-            fun = step(fun)
-            yield step, fun
-    for step in (*FINISH, *TIDY) if FINISH else ():
-        fun = step(fun)
-        yield step, fun
+    return (yield from _tidied(FINISH, fun))
+
+
+def _tidied(passes: Sequence[Pass], fun: Fun) -> Stages:
+    new = yield from _each(passes, fun)
+    return fun if new is fun else (yield from _each(TIDY, new))
+
+
+def _each(passes: Sequence[Pass], fun: Fun) -> Stages:
+    for step in passes:
+        new = step(fun)
+        if new is not fun:
+            yield step, new
+        fun = new
+    return fun
 
 
 def optimise(fun: Fun, verify: bool = False) -> Fun:

@@ -127,10 +127,16 @@ class Facts:
 
     def lowest(self, p: Poly) -> int:
         """A lower bound of p from the ranges of its symbols alone."""
-        return sum(min(self._ends(m, c)) for m, c in p.items())
+        total = 0
+        for m, c in p.items():
+            if len(m) == 1:
+                total += c * (self.low if c > 0 else self.high)[m[0]]
+            else:
+                total += min(self._ends(m, c)) if m else c
+        return total
 
     def highest(self, p: Poly) -> int:
-        return sum(max(self._ends(m, c)) for m, c in p.items())
+        return -self.lowest({m: -c for m, c in p.items()})
 
     def _ends(self, monomial: poly.Monomial, c: int) -> tuple[int, int]:
         low = high = c
@@ -204,13 +210,14 @@ class Facts:
         self.trail.append((v, len(self.facts[v])))
         self.bounds.append((self.low[v], self.high[v]))
         self.facts[v].append(p)
-        k = p.get((v,), 0)
-        if abs(k) == 1 and all(v not in m or m == (v,) for m in p):
-            rest = {m: c for m, c in p.items() if m != (v,)}
+        own = (v,)
+        k = p.get(own, 0)
+        if k in (1, -1) and sum(v in m for m in p) == 1:
+            rest = {m: -c for m, c in p.items() if m != own}
             if k == 1:
-                self.low[v] = max(self.low[v], -self.highest(rest))
+                self.low[v] = max(self.low[v], self.lowest(rest))
             else:
-                self.high[v] = min(self.high[v], self.highest(rest))
+                self.high[v] = min(self.high[v], -self.lowest(rest))
 
     def learn(self, cond: Atom, truth: bool = True) -> None:
         """Take it that `cond` is `truth`."""

@@ -37,6 +37,9 @@ from tapeless.ir.syntax import (
 
 Subst = Mapping[Var, Atom]
 
+# Expressions without nested bodies: most are.
+LEAVES = frozenset({Prim, Index, Update, Alloc, Append, Put, Check, Sort, Call})
+
 
 def atoms_of(exp: Exp) -> Iterator[Atom]:
     """Operands of `exp` itself, not those of its nested bodies; targets of Put are not operands."""
@@ -87,6 +90,8 @@ def atoms_of(exp: Exp) -> Iterator[Atom]:
 
 def bodies_of(exp: Exp) -> tuple[Body, ...]:
     """Nested bodies of `exp`."""
+    if type(exp) in LEAVES:
+        return ()
     match exp:
         case If(_, then, orelse):
             return (then, orelse)
@@ -104,6 +109,8 @@ def bodies_of(exp: Exp) -> tuple[Body, ...]:
 
 def binders_of(exp: Exp) -> tuple[Var, ...]:
     """Variables that `exp` binds for its nested bodies."""
+    if type(exp) in LEAVES:
+        return ()
     match exp:
         case Loop(form, params):
             return (form.var, *params) if isinstance(form, For) else params
@@ -130,20 +137,25 @@ def statements(body: Body) -> Iterator[Let]:
     """All statements of a body, outer before inner."""
     for stm in body.stms:
         yield stm
-        for inner in bodies_of(stm.exp):
-            yield from statements(inner)
+        if type(stm.exp) not in LEAVES:
+            for inner in bodies_of(stm.exp):
+                yield from statements(inner)
 
 
 def uses(body: Body) -> Iterator[Atom]:
     """Every occurrence of an atom in a body and below it, Put targets and sizes of types too."""
     for stm in statements(body):
-        yield from atoms_of(stm.exp)
-        if isinstance(stm.exp, Put):
-            yield from stm.exp.targets
-        for var in (*stm.outs, *binders_of(stm.exp)):
+        exp = stm.exp
+        yield from atoms_of(exp)
+        if isinstance(exp, Put):
+            yield from exp.targets
+        for var in stm.outs:
             yield from type_vars(var.type)
-        for inner in bodies_of(stm.exp):
-            yield from inner.results
+        if type(exp) not in LEAVES:
+            for var in binders_of(exp):
+                yield from type_vars(var.type)
+            for inner in bodies_of(exp):
+                yield from inner.results
     yield from body.results
 
 
@@ -299,6 +311,8 @@ def refresh_fun(fun: Fun) -> Fun:
 
 def map_bodies(exp: Exp, f: Callable[[Body], Body]) -> Exp:
     """`exp` with `f` applied to each of its nested bodies (binders and operands stay)."""
+    if type(exp) in LEAVES:
+        return exp
     match exp:
         case If(cond, then, orelse):
             return If(cond, f(then), f(orelse))

@@ -77,7 +77,7 @@ def host() -> Host:
 
 
 def compile_object(
-    text: str, *, level: int = 0, codegen: int = 2, vectorize: bool = False, unroll: bool = False
+    text: str, *, level: int = 0, codegen: int = 1, vectorize: bool = False, unroll: bool = False
 ) -> bytes:
     """Object code for the host from an LLVM module.
 

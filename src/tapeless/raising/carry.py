@@ -10,12 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
 
 from tapeless.analysis import poly
 from tapeless.analysis.enter import after, entered
-from tapeless.analysis.facts import Facts
 from tapeless.analysis.poly import Poly
+from tapeless.analysis.rewriter import FactsRewriter
 from tapeless.core.names import Atom, Const, Loc, Var
 from tapeless.core.types import BOOL, INDEX, Scalar, i64
 from tapeless.ir.syntax import (
@@ -32,39 +31,21 @@ from tapeless.ir.syntax import (
     Prim,
     Update,
 )  # fmt: skip
-from tapeless.ir.walk import Rewriter, atoms_of, bodies_of, map_bodies, statements
+from tapeless.ir.walk import Rewriter, atoms_of, statements
 
 FARTHEST = 3  # passes that a value is carried over
 
 
 def run(fun: Fun) -> Fun:
-    walk = _Carry()
-    walk.facts.params(fun.params)
-    body = walk.body(fun.body)
-    return replace(fun, body=body) if walk.changed else fun
+    return _Carry().run(fun)
 
 
-class _Carry:
-    def __init__(self) -> None:
-        self.facts = Facts()
-        self.changed = False
-
-    def body(self, body: Body) -> Body:
-        stms: list[Let] = []
-        for stm in body.stms:
-            exp = stm.exp
-            if bodies_of(exp):
-                exp = map_bodies(exp, partial(self.inner, exp))
-            new = Let(stm.outs, exp, stm.loc)
-            if isinstance(exp, Loop) and isinstance(exp.form, For):
-                new = self.loop(new, exp, exp.form, stms)
-            after(self.facts, new)
-            stms.append(new)
-        return Body(tuple(stms), body.results)
-
-    def inner(self, exp: Exp, body: Body) -> Body:
-        with entered(self.facts, exp, body):
-            return self.body(body)
+class _Carry(FactsRewriter):
+    def statement(self, stm: Let, out: list[Let]) -> None:
+        exp = stm.exp
+        if isinstance(exp, Loop) and isinstance(exp.form, For):
+            stm = self.loop(stm, exp, exp.form, out)
+        self.emit(stm, out)
 
     def loop(self, stm: Let, loop: Loop, form: For, out: list[Let]) -> Let:
         for param, init in zip(loop.params, loop.inits, strict=True):

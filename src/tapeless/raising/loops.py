@@ -10,58 +10,42 @@ which it cannot are tried as sums of products of their cells ("+ * min max").
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import replace
 from typing import TypeGuard
 
 from tapeless.analysis.dependence import Dependence, Level
-from tapeless.analysis.enter import after, entered, inside
-from tapeless.analysis.facts import Facts
+from tapeless.analysis.enter import after, inside
+from tapeless.analysis.rewriter import FactsRewriter
 from tapeless.core.names import Var
 from tapeless.ir.syntax import Acc, Each, Exp, For, Fun, Let, Loop, Prim
-from tapeless.ir.syntax import Body as BodyOf
-from tapeless.ir.walk import bodies_of, map_bodies, statements, type_vars, uses
+from tapeless.ir.walk import statements, type_vars, uses
 from tapeless.raising.split import meeting, split
 from tapeless.raising.target import NotThreaded, Place, Target
 from tapeless.raising.thread import Threads
 
 
 def run(fun: Fun) -> Fun:
-    walk = _Raise()
-    walk.facts.params(fun.params)
-    body = walk.body(fun.body)
-    return replace(fun, body=body) if walk.changed else fun
+    return _Raise().run(fun)
 
 
-class _Raise:
+class _Raise(FactsRewriter):
     """Innermost loops first; facts describe the place that the walk is at. `meeting`: the pass of
     the loop just tried that others wait for."""
 
     def __init__(self) -> None:
-        self.facts = Facts()
-        self.changed = False
+        super().__init__()
         self.meeting: tuple[Var, int] | None = None
 
-    def body(self, body: BodyOf) -> BodyOf:
-        stms: list[Let] = []
-        for stm in body.stms:
-            for new in self.statement(stm):
-                after(self.facts, new)
-                stms.append(new)
-        return BodyOf(tuple(stms), body.results)
-
-    def statement(self, stm: Let) -> list[Let]:
+    def statement(self, stm: Let, out: list[Let]) -> None:
         exp = stm.exp
-        if not bodies_of(exp):
-            return [stm]
-        exp = map_bodies(exp, lambda body: self.inner(stm.exp, body))
+        new = [stm]
         if isinstance(exp, Loop) and isinstance(exp.form, For):
             self.meeting = None
             nest = self.parallel(exp, exp.form)
             found = [Let(stm.outs, nest, stm.loc)] if nest else self.in_parts(stm, exp, exp.form)
             if found:
-                self.changed = True
-                return found
-        return [Let(stm.outs, exp, stm.loc)]
+                new, self.changed = found, True
+        for s in new:
+            self.emit(s, out)
 
     def in_parts(self, stm: Let, loop: Loop, form: For) -> list[Let]:
         """The loop around the one pass whose writes the others read, if this makes it parallel."""
@@ -81,10 +65,6 @@ class _Raise:
         assert isinstance(stm.exp, Loop) and isinstance(stm.exp.form, For)
         nest = self.parallel(stm.exp, stm.exp.form)
         return None if nest is None else Let(stm.outs, nest, stm.loc)
-
-    def inner(self, exp: Exp, body: BodyOf) -> BodyOf:
-        with entered(self.facts, exp, body):
-            return self.body(body)
 
     def parallel(self, loop: Loop, form: For) -> Each | None:
         """The nest that `loop` is, if there is one."""

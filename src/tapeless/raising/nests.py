@@ -11,11 +11,8 @@ Scalar statements before the inner nest move into it if they cost next to nothin
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import replace
-from functools import partial
 
-from tapeless.analysis.enter import after, entered
-from tapeless.analysis.facts import Facts
+from tapeless.analysis.rewriter import FactsRewriter
 from tapeless.core.names import Var
 from tapeless.core.prims import MATH
 from tapeless.core.types import Scalar
@@ -24,7 +21,6 @@ from tapeless.ir.syntax import (
     Alloc,
     Body,
     Each,
-    Exp,
     Fun,
     Index,
     Let,
@@ -32,39 +28,23 @@ from tapeless.ir.syntax import (
     Put,
     all_proved,
 )  # fmt: skip
-from tapeless.ir.walk import map_bodies, uses
+from tapeless.ir.walk import uses
 
 CHEAP = 4  # statements that may be run once more per inner iteration
 
 
 def run(fun: Fun) -> Fun:
-    walk = _Nests(fun)
-    walk.facts.params(fun.params)
-    body = walk.body(fun.body)
-    return replace(fun, body=body) if walk.changed else fun
+    return _Nests(fun).run(fun)
 
 
-class _Nests:
+class _Nests(FactsRewriter):
     def __init__(self, fun: Fun) -> None:
-        self.facts = Facts()
-        self.changed = False
+        super().__init__()
         self.counts = Counter(a for a in uses(fun.body) if isinstance(a, Var))
         self.writes = set(fun.writes)
 
-    def body(self, body: Body) -> Body:
-        stms: list[Let] = []
-        for stm in body.stms:
-            exp = map_bodies(stm.exp, partial(self.inner, stm.exp))
-            new = Let(stm.outs, exp, stm.loc)
-            if isinstance(exp, Each):
-                new = self.nest(new, exp)
-            after(self.facts, new)
-            stms.append(new)
-        return Body(tuple(stms), body.results)
-
-    def inner(self, exp: Exp, body: Body) -> Body:
-        with entered(self.facts, exp, body):
-            return self.body(body)
+    def statement(self, stm: Let, out: list[Let]) -> None:
+        self.emit(self.nest(stm, stm.exp) if isinstance(stm.exp, Each) else stm, out)
 
     def nest(self, stm: Let, exp: Each) -> Let:
         flat = flattened(exp)

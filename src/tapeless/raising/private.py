@@ -12,17 +12,16 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import replace
-from functools import partial
 
 from tapeless.analysis.enter import after, entered
 from tapeless.analysis.facts import Facts
+from tapeless.analysis.rewriter import FactsRewriter
 from tapeless.core.names import Atom, Var
 from tapeless.ir.syntax import (
     Acc,
     Alloc,
     Body,
     Each,
-    Exp,
     Fun,
     If,
     Let,
@@ -32,16 +31,13 @@ from tapeless.ir.syntax import (
     all_proved,
 )
 from tapeless.ir.types_of import atom_of
-from tapeless.ir.walk import atoms_of, bodies_of, free_vars, map_bodies, statements
+from tapeless.ir.walk import atoms_of, bodies_of, free_vars, statements
 
 
 def run(fun: Fun) -> Fun:
     if not any(isinstance(s.exp, Loop) for s in statements(fun.body)):
         return fun
-    walk = _Private(Seen(fun))
-    walk.facts.params(fun.params)
-    body = walk.body(fun.body)
-    return replace(fun, body=body) if walk.changed else fun
+    return _Private(Seen(fun)).run(fun)
 
 
 class Seen:
@@ -138,26 +134,17 @@ def fills(facts: Facts, exp: Each, acc: Acc) -> bool:
     return whole and all_proved(puts[0].modes)
 
 
-class _Private:
+class _Private(FactsRewriter):
     def __init__(self, seen: Seen) -> None:
+        super().__init__()
         self.seen = seen
-        self.facts = Facts()
-        self.changed = False
 
-    def body(self, body: Body) -> Body:
-        stms: list[Let] = []
-        for stm in body.stms:
-            exp = map_bodies(stm.exp, partial(self.inner, stm.exp))
-            if isinstance(exp, Each) and exp.accs:
-                exp = replace(exp, accs=tuple(self.own(acc, stm, stms) for acc in exp.accs))
-            new = Let(stm.outs, exp, stm.loc)
-            after(self.facts, new)
-            stms.append(new)
-        return Body(tuple(stms), body.results)
-
-    def inner(self, exp: Exp, body: Body) -> Body:
-        with entered(self.facts, exp, body):
-            return self.body(body)
+    def statement(self, stm: Let, out: list[Let]) -> None:
+        exp = stm.exp
+        if isinstance(exp, Each) and exp.accs:
+            exp = replace(exp, accs=tuple(self.own(acc, stm, out) for acc in exp.accs))
+            stm = Let(stm.outs, exp, stm.loc)
+        self.emit(stm, out)
 
     def own(self, acc: Acc, stm: Let, out: list[Let]) -> Acc:
         """The accumulator, in memory of its own if what it starts from is of no interest."""

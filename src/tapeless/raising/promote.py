@@ -10,10 +10,10 @@ to the array is a read that is apart from the cell. Several such cells may have 
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import partial
 
 from tapeless.analysis.enter import after, entered, in_range
 from tapeless.analysis.facts import Facts
+from tapeless.analysis.rewriter import FactsRewriter
 from tapeless.core.names import Atom, Loc, Var
 from tapeless.core.types import Scalar
 from tapeless.ir.syntax import (
@@ -41,34 +41,19 @@ class NotPromoted(Exception):
 
 
 def run(fun: Fun) -> Fun:
-    walk = _Promote()
-    walk.facts.params(fun.params)
-    body = walk.body(fun.body)
-    return replace(fun, body=body) if walk.changed else fun
+    return _Promote().run(fun)
 
 
-class _Promote:
+class _Promote(FactsRewriter):
     """Inner loops first; facts describe the place that the walk is at."""
 
-    def __init__(self) -> None:
-        self.facts = Facts()
-        self.changed = False
-
-    def body(self, body: Body) -> Body:
-        stms: list[Let] = []
-        for stm in body.stms:
-            exp = map_bodies(stm.exp, partial(self.inner, stm.exp))
-            new = [Let(stm.outs, exp, stm.loc)]
-            if isinstance(exp, Loop) and isinstance(exp.form, For):
-                new = self.loop(new[0], exp)
-            for s in new:
-                after(self.facts, s)
-            stms += new
-        return Body(tuple(stms), body.results)
-
-    def inner(self, exp: Exp, body: Body) -> Body:
-        with entered(self.facts, exp, body):
-            return self.body(body)
+    def statement(self, stm: Let, out: list[Let]) -> None:
+        exp = stm.exp
+        new = [stm]
+        if isinstance(exp, Loop) and isinstance(exp.form, For):
+            new = self.loop(stm, exp)
+        for s in new:
+            self.emit(s, out)
 
     def loop(self, stm: Let, loop: Loop) -> list[Let]:
         """The loop with one array state after the other replaced by cells."""

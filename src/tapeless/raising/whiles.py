@@ -9,46 +9,27 @@ with n fixed, c > 0 a number, and the smaller end not negative, so that no diffe
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import partial
 
-from tapeless.analysis.enter import after, entered
-from tapeless.analysis.facts import Facts
+from tapeless.analysis.enter import after
+from tapeless.analysis.rewriter import FactsRewriter
 from tapeless.core.names import Atom, Const, Var
 from tapeless.core.types import INDEX, i64
-from tapeless.ir.syntax import Body, Exp, For, Fun, Let, Loop, Prim, While
-from tapeless.ir.walk import bodies_of, bound, map_bodies
+from tapeless.ir.syntax import Body, For, Fun, Let, Loop, Prim, While
+from tapeless.ir.walk import bound
 
 
 def run(fun: Fun) -> Fun:
-    walk = _Count()
-    walk.facts.params(fun.params)
-    body = walk.body(fun.body)
-    return replace(fun, body=body) if walk.changed else fun
+    return _Count().run(fun)
 
 
-class _Count:
-    def __init__(self) -> None:
-        self.facts = Facts()
-        self.changed = False
-
-    def body(self, body: Body) -> Body:
-        stms: list[Let] = []
-        for stm in body.stms:
-            exp = stm.exp
-            if bodies_of(exp):
-                exp = map_bodies(exp, partial(self.inner, exp))
-            if isinstance(exp, Loop) and isinstance(exp.form, While):
-                counted = self.counted(exp, exp.form, stms)
-                if counted is not None:
-                    exp, self.changed = counted, True
-            new = Let(stm.outs, exp, stm.loc)
-            after(self.facts, new)
-            stms.append(new)
-        return Body(tuple(stms), body.results)
-
-    def inner(self, exp: Exp, body: Body) -> Body:
-        with entered(self.facts, exp, body):
-            return self.body(body)
+class _Count(FactsRewriter):
+    def statement(self, stm: Let, out: list[Let]) -> None:
+        exp = stm.exp
+        if isinstance(exp, Loop) and isinstance(exp.form, While):
+            counted = self.counted(exp, exp.form, out)
+            if counted is not None:
+                stm, self.changed = Let(stm.outs, counted, stm.loc), True
+        self.emit(stm, out)
 
     def counted(self, loop: Loop, form: While, out: list[Let]) -> Loop | None:
         if len(form.cond.stms) != 1 or form.cond.results != form.cond.stms[0].outs:

@@ -9,10 +9,9 @@ proved in range by what is known before the loop. Nothing leaves a branch.
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import partial
 
 from tapeless.analysis.enter import after, all_in_range, entered, in_range
-from tapeless.analysis.facts import Facts
+from tapeless.analysis.rewriter import FactsRewriter
 from tapeless.core.names import Atom, Const, Var
 from tapeless.ir.effects import is_pure_exp
 from tapeless.ir.syntax import (
@@ -32,36 +31,18 @@ from tapeless.ir.syntax import (
     Update,
     While,
 )  # fmt: skip
-from tapeless.ir.walk import binders_of, bodies_of, free_vars, map_bodies, statements
+from tapeless.ir.walk import binders_of, bodies_of, free_vars, statements
 
 
 def run(fun: Fun) -> Fun:
-    walk = _Hoist()
-    walk.facts.params(fun.params)
-    body = walk.body(fun.body)
-    return replace(fun, body=body) if walk.changed else fun
+    return _Hoist().run(fun)
 
 
-class _Hoist:
-    def __init__(self) -> None:
-        self.facts = Facts()
-        self.changed = False
-
-    def body(self, body: Body) -> Body:
-        stms: list[Let] = []
-        for stm in body.stms:
-            exp = stm.exp
-            if bodies_of(exp):
-                exp = map_bodies(exp, partial(self.inner, exp))
-                exp = self.loop(exp, stms)
-            new = Let(stm.outs, exp, stm.loc)
-            after(self.facts, new)
-            stms.append(new)
-        return Body(tuple(stms), body.results)
-
-    def inner(self, exp: Exp, body: Body) -> Body:
-        with entered(self.facts, exp, body):
-            return self.body(body)
+class _Hoist(FactsRewriter):
+    def statement(self, stm: Let, out: list[Let]) -> None:
+        if bodies_of(stm.exp):
+            stm = Let(stm.outs, self.loop(stm.exp, out), stm.loc)
+        self.emit(stm, out)
 
     def loop(self, exp: Exp, out: list[Let]) -> Exp:
         """`exp` without what can be computed before it, which goes to `out`."""

@@ -222,6 +222,7 @@ class Store:
             check=self.settings.check is not False,
             static_argnames=self.settings.static_argnames,
             dynamic=dynamic,
+            tidy=optimise,
         )
 
 

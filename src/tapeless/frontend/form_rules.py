@@ -14,11 +14,12 @@ from tapeless.errors import CompileError
 from tapeless.frontend.accumulate import reduce_over
 from tapeless.frontend.arrays import copy, generate, scalar_value
 from tapeless.frontend.construct import as_array
+from tapeless.frontend.derivatives import pull_rule, push_rule
 from tapeless.frontend.folds import fold_over, monoid_of, scan_over
 from tapeless.frontend.iteration import iterate, make_range, row
 from tapeless.frontend.join import form_of, spelled
 from tapeless.frontend.places import Indices, element, meet, new_array, numpy_dtype, read_object
-from tapeless.frontend.rule import Rule, known, simple
+from tapeless.frontend.rule import Args, Kwargs, Rule, known, simple
 from tapeless.frontend.scalars import convert, index_atom
 from tapeless.frontend.truth import truth_of
 from tapeless.frontend.values import (
@@ -284,10 +285,19 @@ def _option(t: Tracer, value: Value) -> Atom | None:
 
 
 _MODULE = "tapeless.forms"
+
+
+def _itself(t: Tracer, args: Args, kwargs: Kwargs) -> Value:
+    """Inside a program everything is compiled anyway."""
+    return args[0]
+
+
 FORMS: dict[str, Rule] = {
     f"{_MODULE}.parallel.map": simple(_map), f"{_MODULE}.parallel.reduce": simple(_reduce),
     f"{_MODULE}.parallel.scan": simple(_scan), f"{_MODULE}.parallel.scatter": simple(_scatter),
     f"{_MODULE}.parallel.reduce_by_index": simple(_reduce_by_index),
     f"{_MODULE}.brackets.iverson": simple(_iverson), f"{_MODULE}.loops.each": simple(_each),
     f"{_MODULE}.loops.loop": simple(_loop),
+    "tapeless.api.derivatives.pull": pull_rule, "tapeless.api.derivatives.push": push_rule,
+    "tapeless.api.jit.jit": _itself, "tapeless.api.derivatives.compiled": _itself,
 }  # fmt: skip

@@ -6,7 +6,7 @@ Plain data, hashable where it is a key; nothing here knows how tracing works.
 from __future__ import annotations
 
 import types
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
@@ -87,6 +87,7 @@ class Options:
     functional: bool = False  # written arguments become results
     static_argnames: tuple[str, ...] = ()
     dynamic: frozenset[Path] = frozenset()  # captured ints that keep changing: inputs, not static
+    tidy: Callable[[Fun], Fun] | None = None  # the passes, for functions before they are derived
 
 
 # Where values are found at a call ---------------------------------------------------------------

@@ -1,0 +1,1 @@
+"""Derivatives as program transformations, Core to Core."""

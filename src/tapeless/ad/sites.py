@@ -1,0 +1,73 @@
+"""Where a parallel nest writes: the sites of its `=` accumulators, as nests that visit only them.
+
+A site is a Put in the nest itself, or in nests within of sizes known outside; so the values written
+at it fill a box. What is read, cleared or restored at the sites costs no more than the nest did.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from tapeless.core.names import Atom, Var
+from tapeless.core.types import Type
+from tapeless.ir.syntax import IGNORE, Body, Each, Let, Put
+from tapeless.ir.types_of import lift
+from tapeless.ir.walk import binders_of, statements
+
+# A Put and the counters around it -> what stands there instead, and its value, if it has one.
+AtSite = Callable[[Put, tuple[Var, ...]], tuple[list[Let], Atom | None]]
+
+
+def are_boxes(exp: Each, acc: Var) -> bool:
+    """Whether all that is put to `acc` is put at sites."""
+    every = [s.exp for s in statements(exp.body) if _puts(s, acc)]
+    ignored = any(isinstance(put, Put) and IGNORE in put.modes for put in every)
+    return bool(every) and not ignored and _count(exp.body, acc, set(exp.vars)) == len(every)
+
+
+def _puts(stm: Let, acc: Var) -> bool:
+    return isinstance(stm.exp, Put) and stm.exp.targets == (acc,)
+
+
+def _count(body: Body, acc: Var, inside: set[Var]) -> int:
+    inside = inside | {v for s in body.stms for v in (*s.outs, *binders_of(s.exp))}
+    total = 0
+    for stm in body.stms:
+        if _puts(stm, acc):
+            total += 1
+        elif isinstance(stm.exp, Each) and inside.isdisjoint(stm.exp.sizes):
+            total += _count(stm.exp.body, acc, inside)
+    return total
+
+
+def at_sites(body: Body, acc: Var, counters: tuple[Var, ...], make: AtSite) -> Body:
+    """`body` with `make` at the sites of `acc`, whose values are its results; no other Puts."""
+    stms: list[Let] = []
+    values: list[Atom] = []
+    for stm in body.stms:
+        exp = stm.exp
+        if isinstance(exp, Put):
+            if exp.targets == (acc,):
+                new, value = make(exp, counters)
+                stms += new
+                values += [] if value is None else [value]
+        elif isinstance(exp, Each) and any(_puts(s, acc) for s in statements(exp.body)):
+            let, rows = _inner(stm, exp, acc, counters, make)
+            stms.append(let)
+            values += rows
+        else:
+            stms.append(stm)
+    return Body(tuple(stms), tuple(values))
+
+
+def _inner(
+    stm: Let, exp: Each, acc: Var, counters: tuple[Var, ...], make: AtSite
+) -> tuple[Let, list[Var]]:
+    """A nest within: its sites' values become element results."""
+    body = at_sites(exp.body, acc, (*counters, *exp.vars), make)
+    count = len(exp.body.results)
+    types: list[Type] = [lift(r.type, exp.sizes) for r in body.results]
+    rows = [Var(t, "site") for t in types]
+    outs = (*stm.outs[:count], *rows, *stm.outs[count:])
+    whole = Body(body.stms, (*exp.body.results, *body.results))
+    return Let(outs, Each(exp.vars, exp.sizes, exp.accs, whole), stm.loc), rows

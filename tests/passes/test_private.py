@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 import tapeless as tp
 from tapeless.ir.syntax import Alloc, Each, Loop
@@ -128,3 +129,101 @@ def test_scratch_of_nested_loops_runs_in_lanes():
 def test_what_is_made_in_each_pass_is_one_allocation():
     fun = optimised(program(FILL + REST, "s2"))
     assert not any(isinstance(e, Alloc) for e in exps(fun))
+
+
+def solves(a, b):
+    """Every cell is written before a later one reads it."""
+    out = np.empty_like(b)
+    y = np.empty(b.shape[1])
+    for s in range(b.shape[0]):
+        for i in range(b.shape[1]):
+            t = b[s, i]
+            for j in range(i):
+                t -= a[i, j] * y[j]
+            y[i] = t / a[i, i]
+        for i in range(b.shape[1]):
+            out[s, i] = y[i]
+    return out
+
+
+def two_rows(x):
+    """Two scratch arrays; the first cell is written apart from the others."""
+    out = np.empty(x.shape[0])
+    old, new = np.empty(x.shape[1]), np.empty(x.shape[1])
+    for i in range(x.shape[0]):
+        for k in range(x.shape[1]):
+            old[k] = x[i, k]
+        for _ in range(3):
+            new[0] = old[0]
+            for k in range(1, x.shape[1]):
+                new[k] = old[k - 1] + 0.5 * new[k - 1]
+            for k in range(x.shape[1]):
+                old[k] = new[k]
+        out[i] = old[x.shape[1] - 1]
+    return out
+
+
+def one_too_late(x):
+    """The cell that is read was written by the pass before."""
+    out = np.zeros(x.shape[0])
+    y = np.zeros(x.shape[1] + 1)
+    for i in range(x.shape[0]):
+        for k in range(x.shape[1]):
+            out[i] += y[k + 1]
+            y[k] = x[i, k]
+        y[x.shape[1]] = 2.0
+    return out
+
+
+def from_the_end(x):
+    """A negative index reads what the pass before left."""
+    out = np.empty(x.shape[0])
+    y = np.zeros(x.shape[1])
+    for i in range(x.shape[0]):
+        total = 0.0
+        for k in range(x.shape[1]):
+            y[k] = x[i, k]
+            total += y[k - 1]
+        out[i] = total
+    return out
+
+
+def sometimes(x):
+    """What a branch does not write, the pass before has left."""
+    out = np.zeros(x.shape[0])
+    y = np.zeros(x.shape[1])
+    for i in range(x.shape[0]):
+        for k in range(x.shape[1]):
+            if x[i, k] > 0.5:
+                y[k] = x[i, k]
+        for k in range(x.shape[1]):
+            out[i] += y[k]
+    return out
+
+
+def backwards(x):
+    """Filled from the last cell on: read only where it was written, yet passed on."""
+    out = np.zeros(x.shape[0])
+    y = np.zeros(x.shape[1])
+    for i in range(x.shape[0]):
+        for k in range(x.shape[1] - 1, -1, -1):
+            y[k] = x[i, k]
+        out[i] = y[0]
+    return out
+
+
+@pytest.mark.parametrize("n, m", [(1, 1), (2, 1), (1, 4), (5, 3), (33, 6)])
+@pytest.mark.parametrize("f", [two_rows, one_too_late, from_the_end, sometimes, backwards])
+def test_scratch_holds_what_it_would(f, n, m):
+    x = np.random.default_rng(n).random((n, m))
+    np.testing.assert_allclose(tp.jit(f)(x), f(x), rtol=1e-13)
+
+
+def test_scratch_that_is_filled_while_it_is_read_is_its_own():
+    rng = np.random.default_rng(0)
+    a, b = rng.random((5, 5)) + 5 * np.eye(5), rng.random((40, 5))
+    np.testing.assert_allclose(tp.jit(solves)(a, b), solves(a, b), rtol=1e-13)
+    assert "each (s < b)" in tp.explain(solves, a, b).stages["optimised"]
+    assert "simd i" in tp.explain(two_rows, b).stages["loops"]
+    for f in (one_too_late, from_the_end, sometimes):
+        assert "simd i" not in tp.explain(f, b).stages["loops"]

@@ -14,7 +14,9 @@ from check import proc_of
 from test_lower import PROGRAMS
 
 from tapeless.ir.parse import parse
+from tapeless.ir.syntax import Each
 from tapeless.loop.syntax import SEQ, SIMD, THREADS, Alloc, Block, Copy, For, If, Scope, Stm, While
+from tapeless.lower.schedule import schedule
 
 
 def loops(name: str, *, parallel: bool = False) -> list[tuple[str, str]]:
@@ -89,3 +91,30 @@ def test_time_loop_lets_pointers_take_turns():
 def test_in_place_loop_allocates_nothing():
     proc = proc_of(parse(PROGRAMS["in_place"][0]))
     assert not any(isinstance(x, Alloc | Copy) for x in statements(proc.body))
+
+
+WORK = """
+fun work(n: i64, x: f64[n], s: i64[n]) {
+  y: f64[n] = each (i < n) {
+    v: f64 = x[i]
+    w: f64 = v * v
+    return w
+  }
+  z: f64[n] = each (j < n) {
+    l: i64 = s[j]
+    t: f64[l] = zeros f64[l]
+    r: f64 = y[j]
+    return r
+  }
+  return z
+}
+"""
+
+
+def test_work_counts_what_lanes_share_once():
+    fun = parse(WORK)
+    plans = schedule(fun, parallel=True)
+    lanes, scalars = (plans.of(s.exp) for s in fun.body.stms if isinstance(s.exp, Each))
+    assert [level.kind for level in lanes.levels] == [THREADS, SIMD]
+    assert [level.kind for level in scalars.levels] == [THREADS, SEQ]
+    assert scalars.cost > 4 * lanes.cost

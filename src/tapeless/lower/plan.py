@@ -29,7 +29,8 @@ class Level:
 @dataclass(frozen=True, slots=True)
 class Plan:
     """`levels` from outer to inner. `cost` and `inner`: operations of one cell of the box, a
-    number times the product of sizes that are known outside of the nest."""
+    number times the product of sizes that are known outside of the nest; one that lanes do not
+    share counts as eight."""
 
     levels: tuple[Level, ...]
     cost: int = 1

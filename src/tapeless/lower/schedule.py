@@ -122,7 +122,7 @@ class _Scheduler:
         for d in order:
             kind = SIMD if d == lane else SEQ
             levels.append(Level(d, kind, rows=ROWS if d == tile else 1))
-        number, inner = self.work(exp)
+        number, inner = self.work(exp, lane is not None or self.lanes_within(exp.body))
         self.plans.set(exp, Plan(tuple(levels), number, inner))
         self.body(
             exp.body,
@@ -263,11 +263,16 @@ class _Scheduler:
         )
         return known and ends and self.cost.exp(exp, None) < TOO_LITTLE_WORK
 
-    def work(self, exp: Each) -> tuple[int, tuple[Atom, ...]]:
-        """Operations of one cell: a number, times sizes of the costliest chain of inner nests."""
+    def lanes_within(self, body: Body) -> bool:
+        nests = (s.exp for s in statements(body) if isinstance(s.exp, Each))
+        return any(self.choose(e).dim is not None for e in nests)
+
+    def work(self, exp: Each, in_lanes: bool) -> tuple[int, tuple[Atom, ...]]:
+        """Operations of one cell, in eighths of one that lanes do not share: a number, times sizes
+        of the costliest chain of inner nests."""
         inside = bound(exp.body) | set(exp.vars)
         sizes: list[Atom] = []
-        number = self.cost.body(exp.body, None)
+        number = self.cost.body(exp.body, None) * (1 if in_lanes else LANES)
         body: Body | None = exp.body
         while body is not None:
             nests = [s.exp for s in body.stms if isinstance(s.exp, Each | Scan | Loop)]

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from tapeless.core.names import Atom, Const, Loc, Var
-from tapeless.core.prims import evaluate
+from tapeless.core.prims import COMMUTATIVE, evaluate
 from tapeless.core.types import DType, bool_, i64
 from tapeless.ir.syntax import Body, Check, Exp, Let, Loop, Prim, Put
 from tapeless.ir.types_of import state_types, types_of
@@ -20,11 +20,14 @@ TRUE = Const(True, bool_)
 FALSE = Const(False, bool_)
 ZERO = Const(0, i64)
 ONE = Const(1, i64)
-COMMUTATIVE = frozenset(("add", "mul", "and", "or"))
 
 
 def fold(op: str, args: tuple[Atom, ...]) -> Atom | None:
-    """The atom that `op` on `args` equals by a law that holds for every value, if one is known."""
+    """The atom that `op` on `args` equals by a law that holds for every value, if one is known.
+
+    x + 0 ⇒ x; x - 0 ⇒ x; x - x ⇒ 0; x·0 ⇒ 0; x // 1 ⇒ x, all on integers; x·1 ⇒ x; x / 1 ⇒ x;
+    p ∧ True ⇒ p; p ∧ False ⇒ False; p ∨ False ⇒ p; p ∨ True ⇒ True; c ? a : a ⇒ a;
+    x = x ⇒ True and x < x ⇒ False where x is no float; a conversion to its own type goes."""
     if all(isinstance(a, Const) for a in args):
         dtype = types_of(Prim(op, args))[0].dtype
         values = [a.dtype.numpy.type(a.value) for a in args if isinstance(a, Const)]

@@ -39,7 +39,8 @@ def definition(atom: Atom, defs: Defs) -> Prim | None:
 
 
 def _boolean(op: str, args: tuple[Atom, ...], defs: Defs) -> Step:
-    """a = True ⇒ a; a ∧ a ⇒ a; ¬¬a ⇒ a; ¬(a < b) ⇒ b ≤ a on integers; c ? True : False ⇒ c."""
+    """p = True ⇒ p; p = False ⇒ ¬p; p ≠ False ⇒ p; p ≠ True ⇒ ¬p; p ∧ p ⇒ p; p ∨ p ⇒ p;
+    c ? True : False ⇒ c; c ? False : True ⇒ ¬c; c ? p : False ⇒ c ∧ p; c ? True : p ⇒ c ∨ p."""
     match op, args:
         case ("eq", (a, Const(value=True))) | ("ne" | "xor", (a, Const(value=False))):
             return a
@@ -61,6 +62,8 @@ def _boolean(op: str, args: tuple[Atom, ...], defs: Defs) -> Step:
 
 
 def _negation(inner: Prim | None) -> Step:
+    """¬¬p ⇒ p; ¬(a = b) ⇒ a ≠ b; ¬(a ≠ b) ⇒ a = b; on integers ¬(a < b) ⇒ b ≤ a and
+    ¬(a ≤ b) ⇒ b < a."""
     match inner:
         case Prim("not", (a,)):
             return a
@@ -77,7 +80,7 @@ def _negation(inner: Prim | None) -> Step:
 
 
 def _choice(op: str, args: tuple[Atom, ...], defs: Defs) -> Step:
-    """¬c ? a : b ⇒ c ? b : a; min(a, a) ⇒ a."""
+    """¬c ? a : b ⇒ c ? b : a; min(a, a) ⇒ a; max(a, a) ⇒ a."""
     if op == "select":
         match definition(args[0], defs):
             case Prim("not", (c,)):
@@ -88,7 +91,8 @@ def _choice(op: str, args: tuple[Atom, ...], defs: Defs) -> Step:
 
 
 def _float(op: str, args: tuple[Atom, ...], defs: Defs) -> Step:
-    """x - 0 ⇒ x; x + (-0) ⇒ x; --x ⇒ x; x·(-1) ⇒ -x; x / 2ᵏ ⇒ x·2⁻ᵏ; |-x| ⇒ |x|; x² ⇒ x·x."""
+    """x - 0 ⇒ x; x + (-0) ⇒ x; -0 - x ⇒ -x; x·(-1) ⇒ -x; x / (-1) ⇒ -x; x / 2ᵏ ⇒ x·2⁻ᵏ;
+    x - (-y) ⇒ x + y."""
     match op, args:
         case "sub", (a, Const(value=0.0 as z)) if math.copysign(1.0, z) > 0:
             return a
@@ -114,7 +118,7 @@ def _float(op: str, args: tuple[Atom, ...], defs: Defs) -> Step:
 
 
 def _negated_operand(a: Atom, b: Atom, defs: Defs) -> Step:
-    """a + (-c) ⇒ a - c."""
+    """x + (-y) ⇒ x - y; (-x) + y ⇒ y - x."""
     match definition(b, defs):
         case Prim("neg", (c,)):
             return Prim("sub", (a, c))
@@ -125,6 +129,7 @@ def _negated_operand(a: Atom, b: Atom, defs: Defs) -> Step:
 
 
 def _sign(op: str, inner: Prim | None) -> Step:
+    """--x ⇒ x; |-x| ⇒ |x|; ||x|| ⇒ |x|."""
     match op, inner:
         case "neg", Prim("neg", (a,)):
             return a
@@ -140,6 +145,7 @@ def _is_power_of_two(c: float) -> bool:
 
 
 def _power(a: Atom, c: float) -> Step:
+    """x¹ ⇒ x; x⁰ ⇒ 1; x² ⇒ x·x; x⁻¹ ⇒ 1 / x."""
     if c == 1.0:
         return a
     if c == 0.0:
@@ -152,7 +158,8 @@ def _power(a: Atom, c: float) -> Step:
 
 
 def _integer(op: str, args: tuple[Atom, ...], defs: Defs) -> Step:
-    """(x + c) + d ⇒ x + (c + d); x - c ⇒ x + (-c); (a + b) - b ⇒ a; x² ⇒ x·x."""
+    """x - c ⇒ x + (-c); (x + c) + d ⇒ x + (c + d); (x·c)·d ⇒ x·(c·d); (x + y) - y ⇒ x;
+    (x + y) - x ⇒ y; x² ⇒ x·x; x¹ ⇒ x; x⁰ ⇒ 1; x mod 1 ⇒ 0. Sums and products wrap."""
     match op, args:
         case "sub", (a, Const(value=c, dtype=d)):
             return Prim("add", (a, Const(-c, d)))

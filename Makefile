@@ -51,6 +51,7 @@ bench-primal: $(VENV)/.bench ## Side by side with Numba, NumPy and C; writes ben
 
 docs: $(VENV)/.dev ## Write the generated pages
 	$(RUN) -m tools.language_table
+	$(RUN) -m tools.rules_page
 	$(RUN) -m tools.math_table
 
 docs-check: $(VENV)/.dev ## Run the tour, check links and generated pages

@@ -28,13 +28,9 @@ TIDY: tuple[Pass, ...] = (forward.run, dead.run)
 # Each of the rest gives back the same program if it finds nothing to do.
 CLEAN: tuple[Pass, ...] = (checks.run, stores.run, whiles.run)
 # These take one level of a nest of loops at a time, so they come around until all is done.
-RAISE: tuple[Pass, ...] = (
-    promote.run, pivots.run, loops.run, private.run, nests.run,
-)  # fmt: skip
+RAISE: tuple[Pass, ...] = (promote.run, pivots.run, loops.run, private.run, nests.run)
 FUSE: tuple[Pass, ...] = (carry.run, gather.run, vertical.run, horizontal.run, hoist.run)
-FINISH: tuple[Pass, ...] = ()
 ROUNDS = 6  # of each group and of all groups, at most
-
 
 CHECKED = False  # whether every step is verified, whoever asks: the tests set it
 
@@ -56,7 +52,7 @@ def stages(fun: Fun) -> Stages:
         fun = yield from _tidied(FUSE, fun)
         if fun is before:
             break
-    return (yield from _tidied(FINISH, fun))
+    return fun
 
 
 def _tidied(passes: Sequence[Pass], fun: Fun) -> Stages:

@@ -25,7 +25,7 @@ ONE = Const(1, i64)
 def fold(op: str, args: tuple[Atom, ...]) -> Atom | None:
     """The atom that `op` on `args` equals by a law that holds for every value, if one is known.
 
-    x + 0 ⇒ x; x - 0 ⇒ x; x - x ⇒ 0; x·0 ⇒ 0; x // 1 ⇒ x, all on integers; x·1 ⇒ x; x / 1 ⇒ x;
+    On integers x + 0 ⇒ x, x - 0 ⇒ x, x - x ⇒ 0, x·0 ⇒ 0, x // 1 ⇒ x; x·1 ⇒ x; x / 1 ⇒ x;
     p ∧ True ⇒ p; p ∧ False ⇒ False; p ∨ False ⇒ p; p ∨ True ⇒ True; c ? a : a ⇒ a;
     x = x ⇒ True and x < x ⇒ False where x is no float; a conversion to its own type goes."""
     if all(isinstance(a, Const) for a in args):

@@ -159,7 +159,7 @@ def _power(a: Atom, c: float) -> Step:
 
 def _integer(op: str, args: tuple[Atom, ...], defs: Defs) -> Step:
     """x - c ⇒ x + (-c); (x + c) + d ⇒ x + (c + d); (x·c)·d ⇒ x·(c·d); (x + y) - y ⇒ x;
-    (x + y) - x ⇒ y; x² ⇒ x·x; x¹ ⇒ x; x⁰ ⇒ 1; x mod 1 ⇒ 0. Sums and products wrap."""
+    (x + y) - x ⇒ y; x² ⇒ x·x; x¹ ⇒ x; x⁰ ⇒ 1; x mod 1 ⇒ 0."""
     match op, args:
         case "sub", (a, Const(value=c, dtype=d)):
             return Prim("add", (a, Const(-c, d)))

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import gc
+import importlib
 import weakref
+from functools import partial
 
 import numpy as np
 import pytest
@@ -212,3 +214,31 @@ def test_declared_sizes():
             f(*args)
     assert f(np.ones((6, 3)), np.ones(6)) == 6.0
     assert len(f.compilations) == 1
+
+
+def test_builtins_may_be_hidden(tmp_path, monkeypatch):
+    (tmp_path / "hidden_builtin.py").write_text("def f(x):\n    return abs(x)\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    module = importlib.import_module("hidden_builtin")
+    f = tp.jit(module.f)
+    assert [f(-1.0), f(-2.0)] == [1.0, 2.0]
+    module.abs = lambda v: 10.0 * v
+    assert [f(-1.0), f(-2.0)] == [-10.0, -20.0]
+    del module.abs
+    assert [f(-1.0), f(-2.0)] == [1.0, 2.0]
+
+
+def test_defaults_of_compiled_functions_that_are_captured():
+    @tp.jit
+    def inner(x, by=2.0, *, plus=1.0):
+        return x * by + plus
+
+    bound = partial(inner, plus=0.5)
+
+    @tp.jit
+    def outer(x):
+        return inner(x) + bound(x)
+
+    assert outer(3.0) == 13.5
+    inner.python.__defaults__ = (4.0,)
+    assert outer(3.0) == 25.5

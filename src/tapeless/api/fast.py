@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import builtins
 import inspect
 import sys
 import types
@@ -154,10 +153,8 @@ class _Planner:
             self._place(path, arg, fc.CellValue(cell))
         elif root.key in function.__globals__:
             self._place(path, arg, fc.GlobalValue(function.__globals__, root.key))
-        else:  # a builtin, as long as nothing hides it
+        else:  # a builtin, as long as nothing hides it: nobody replaces it where it is
             self._place(path, fc.AbsentIn(), fc.GlobalValue(function.__globals__, root.key))
-            value = reader(path)(self.function, {})
-            self._place(path, fc.SameIn(value), fc.GlobalValue(vars(builtins), root.key))
 
     def _constant(self, path: Path) -> Any:
         """The object at a path, guarded to be the same at every call."""

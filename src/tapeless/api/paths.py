@@ -65,7 +65,9 @@ class _Writer:
                 text = f"read_global({owner}, {root.key!r})"
         for kind, key in path.steps:
             plain_name = isinstance(key, str) and key.isidentifier()
-            if kind == "item":
+            if key in ("__defaults__", "__kwdefaults__"):  # a compiled function has none
+                text = f"function_of({text}).{key}"
+            elif kind == "item":
                 text += f"[{key!r}]" if isinstance(key, int | str) else f"[{self.constant(key)}]"
             else:
                 text += f".{key}" if plain_name else f".__getattribute__({key!r})"

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tapeless.core.names import Atom, Const, Var
-from tapeless.core.types import bool_, i64
+from tapeless.core.types import bool_, f64, i64
 from tapeless.errors import CompileError
+from tapeless.frontend import overflow
 from tapeless.frontend.arrays import index_hints, put_each, refuse_writes, scalar_value
 from tapeless.frontend.iteration import iterate
 from tapeless.frontend.join import spelled
@@ -57,11 +58,16 @@ def reduce_over(t: Tracer, op: str, shape: Indices, f: Value) -> Value:
                     {"any": "max", "all": "min"}.get(kind, op),
                 )
             )
+        real = overflow.shadow(t, kind, parts[0])
+        if real is not None:
+            accs.append(Acc((real,), (start_of(kind, f64),), op))
         body = t.b.body(())
     t.state.heap = before
     if kind in ("min", "max"):
         check_some(t, shape, kind)
     outs = t.b.let(Each(vars, shape, tuple(accs), body), "total")
+    if real is not None:
+        overflow.near(t, outs[-1], outs[0])
     return Cx(outs[0], outs[1]) if isinstance(x, Cx) else Num(outs[0], x.weak)
 
 

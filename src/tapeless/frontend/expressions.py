@@ -91,10 +91,8 @@ def lookup(t: Tracer, frame: Frame, name: str) -> Value:
     assert scope is not None
     if name in scope.captured:
         return t.outside.captured(t, scope, "cell", name)
-    if name in scope.globals:
+    if name in scope.globals or hasattr(builtins, name):
         return t.outside.captured(t, scope, "global", name)
-    if hasattr(builtins, name):
-        return Known(getattr(builtins, name))
     return Unbound(f"'{name}' is not defined")
 
 

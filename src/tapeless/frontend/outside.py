@@ -6,6 +6,7 @@ under a guard.
 
 from __future__ import annotations
 
+import builtins
 import dataclasses
 import sys
 import types
@@ -71,7 +72,7 @@ class Outside:
 
     # captured values
     def captured(self, t: Tracer, frame: Frame, kind: str, name: str) -> Value:
-        """A free variable of a function: a cell of its closure, or a global."""
+        """A free variable of a function: a cell of its closure, a global or a builtin."""
         if kind == "cell":
             cell = frame.captured[name]
             try:
@@ -79,7 +80,7 @@ class Outside:
             except ValueError:
                 return Unbound(f"'{name}' is used before it is given a value")
         else:
-            value = frame.globals[name]
+            value = frame.globals.get(name, vars(builtins).get(name))
         if frame.is_library:
             return Known(value)
         return self.value(t, value, self._variable(t, frame, kind, name))

@@ -162,6 +162,8 @@ def settle(t: Tracer, i: Atom, size: Atom, mode: str, axis: int) -> Atom:
         i_now = t.b.prim("select", t.b.prim("lt", i, ZERO), wrapped, i)
     else:
         i_now = i
+    if not t.checks:
+        return i_now
     inside = t.b.prim("and", t.b.prim("le", ZERO, i_now), t.b.prim("lt", i_now, size))
     t.b.check(inside, "IndexError", f"index {{0}} is out of bounds for axis {axis} with size {{1}}",
               i, size)  # fmt: skip
@@ -171,6 +173,12 @@ def settle(t: Tracer, i: Atom, size: Atom, mode: str, axis: int) -> Atom:
 def base_index(t: Tracer, arr: Arr, idx: Indices, modes: str) -> tuple[Indices, str]:
     """Indices into the base array for indices into the view, with their modes."""
     view = arr.view
+    if not t.checks:
+        idx = tuple(
+            settle(t, i, size, mode, axis)
+            for axis, (i, size, mode) in enumerate(zip(idx, arr.shape, modes, strict=True))
+        )
+        modes = modes.replace("w", "p").replace("c", "p")
     if view is None:
         return idx, modes
     if isinstance(view, Reshape):

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tapeless.core.names import Atom, Const, Var
-from tapeless.core.types import DType, Scalar, i64
+from tapeless.core.types import DType, Scalar, f64, i64
 from tapeless.errors import CompileError
+from tapeless.frontend import overflow
 from tapeless.frontend.arrays import scalar_value
 from tapeless.frontend.iteration import Items, counted_or_unrolled
 from tapeless.frontend.join import join_numbers, number_form
@@ -196,6 +197,7 @@ class _Total:
         self.t, self.kind = t, kind
         self.value: Number | None = None
         self.parts: list[Var] = []
+        self.shadow: Var | None = None
         self.count = Var(Scalar(i64), "count", t.loc)
 
     def put(self, value: Value) -> None:
@@ -216,6 +218,7 @@ class _Total:
             var = Var(Scalar(atom.dtype), "total", t.loc)
             self.parts.append(var)
             t.b.run(Put((var,), (), (atom,), ""))
+            self.shadow = overflow.shadow(t, self.kind, atom)
         if self.kind in ("min", "max"):
             t.b.run(Put((self.count,), (), (ONE,), ""))
 
@@ -228,10 +231,14 @@ class _Total:
         body = nest.body
         if self.kind in ("min", "max"):
             accs.append(Acc((self.count,), (ZERO,), "+"))
+        if self.shadow is not None:
+            accs.append(Acc((self.shadow,), (neutral(self.kind, f64),), sign))
         outs = t.b.let(Each(nest.vars, nest.sizes, tuple(accs), body), "total")
         if self.kind in ("min", "max"):
             filled = t.b.prim("lt", ZERO, outs[-1]) if is_conditional else certain
             t.b.check(filled, "ValueError", f"{self.kind}() of an empty sequence")
+        if self.shadow is not None:
+            overflow.near(t, outs[-1], outs[0])
         weak = x.weak
         if isinstance(x, Cx):
             return Cx(outs[0], outs[1], weak)

@@ -165,6 +165,8 @@ def _return(t: Tracer, stmt: ast.Return) -> None:
 
 
 def _assert(t: Tracer, stmt: ast.Assert) -> None:
+    if not t.checks:
+        return
     test = truth_of(t, evaluate(t, stmt.test))
     template, args = ("", ()) if stmt.msg is None else formatted(t, stmt.msg)
     if isinstance(test, Known):

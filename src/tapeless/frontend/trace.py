@@ -50,7 +50,7 @@ def trace(function: Any, signature: Signature, options: Options = Options()) -> 
 
 def _trace(function: Any, signature: Signature, options: Options) -> Traced:
     outside = Outside(options)
-    t = Tracer(RULES, outside, overflow=options.overflow)
+    t = Tracer(RULES, outside, options)
     target, frame = _entry(t, function, signature)
     value = _run(t, frame)
     results = Results(t, outside)

@@ -41,6 +41,7 @@ from tapeless.ir.syntax import Body, If
 
 if TYPE_CHECKING:
     from tapeless.frontend.outside import Outside
+    from tapeless.frontend.signature import Options
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,10 +71,11 @@ class Tracer:
 
     MAX_DEPTH = 100
 
-    def __init__(self, rules: Rules, outside: Outside, *, overflow: bool = False) -> None:
+    def __init__(self, rules: Rules, outside: Outside, options: Options) -> None:
         self.rules = rules
         self.outside = outside
-        self.overflow = overflow
+        self.overflow = options.overflow
+        self.checks = options.check  # of indices and asserts
         self.b = TracingBuilder()
         self.state = State()
         self.frames: list[Frame] = []
@@ -195,6 +197,8 @@ class Tracer:
     # words for errors
     def describe(self, value: Value) -> str:
         match value:
+            case Known(value=types.ModuleType() as module):
+                return f"the module {module.__name__}"
             case Known(value=v):
                 if v is None:
                     return "None"

@@ -9,6 +9,7 @@ import numpy as np
 
 from tapeless.core.names import Atom, Const
 from tapeless.core.types import bool_
+from tapeless.frontend import overflow
 from tapeless.frontend.values import Cx, Num, Scalar
 
 if TYPE_CHECKING:
@@ -27,6 +28,8 @@ def _floordiv(name: str) -> Emit:
         if a.dtype.is_int:
             t.b.check(t.b.prim("ne", b, Const(0, b.dtype)), "ZeroDivisionError",
                       "integer division or modulo by zero")  # fmt: skip
+            if t.overflow and name == "floordiv":
+                overflow.before_division(t, a, b)
         return t.b.prim(name, a, b)
 
     return emit
@@ -36,7 +39,10 @@ def _power(t: Tracer, a: Atom, b: Atom) -> Atom:
     if a.dtype.is_int and b.dtype.kind == "i":
         t.b.check(t.b.prim("le", Const(0, b.dtype), b), "ValueError",
                   "integers to negative integer powers are not allowed")  # fmt: skip
-    return t.b.prim("pow", a, b)
+    out = t.b.prim("pow", a, b)
+    if t.overflow and a.dtype.is_int:
+        overflow.after_power(t, a, b, out)
+    return out
 
 
 def _swapped(name: str) -> Emit:
@@ -55,37 +61,44 @@ def _add(t: Tracer, a: Atom, b: Atom) -> Atom:
     if a.dtype.is_bool:
         return t.b.prim("or", a, b)
     out = t.b.prim("add", a, b)
-    if t.overflow and a.dtype.kind == "i":  # both operands differ in sign from the sum
-        _no_overflow(t, t.b.prim("and", t.b.prim("xor", a, out), t.b.prim("xor", b, out)))
+    if t.overflow and a.dtype.is_int:
+        overflow.after_add(t, a, b, out)
     return out
 
 
 def _subtract(t: Tracer, a: Atom, b: Atom) -> Atom:
     out = t.b.prim("sub", a, b)
-    if t.overflow and a.dtype.kind == "i":
-        _no_overflow(t, t.b.prim("and", t.b.prim("xor", a, b), t.b.prim("xor", a, out)))
+    if t.overflow and a.dtype.is_int:
+        overflow.after_sub(t, a, b, out)
     return out
-
-
-def _no_overflow(t: Tracer, sign: Atom) -> None:
-    """jit(check="overflow"): `sign` is negative where a result left its range."""
-    t.b.check(t.b.prim("le", Const(0, sign.dtype), sign), "OverflowError", "integer overflow")
 
 
 def _multiply(t: Tracer, a: Atom, b: Atom) -> Atom:
     if a.dtype.is_bool:
         return t.b.prim("and", a, b)
     out = t.b.prim("mul", a, b)
-    if t.overflow and a.dtype.kind == "i":  # the high half is the sign of the low half
-        sign = t.b.prim("shr", out, Const(a.dtype.bits - 1, a.dtype))
-        t.b.check(
-            t.b.prim("eq", t.b.prim("mulhi", a, b), sign), "OverflowError", "integer overflow"
-        )
+    if t.overflow and a.dtype.is_int:
+        overflow.after_mul(t, a, b, out)
     return out
 
 
 def _negative(t: Tracer, a: Atom) -> Atom:
+    if t.overflow and a.dtype.is_int:
+        overflow.before_negation(t, a)
     return t.b.prim("neg", a)
+
+
+def _absolute(t: Tracer, a: Atom) -> Atom:
+    if t.overflow and a.dtype.kind == "i":
+        overflow.before_negation(t, a)
+    return a if a.dtype.is_bool else t.b.prim("abs", a)
+
+
+def _left_shift(t: Tracer, a: Atom, b: Atom) -> Atom:
+    out = t.b.prim("shl", a, b)
+    if t.overflow:
+        overflow.after_shift(t, a, b, out)
+    return out
 
 
 def _square(t: Tracer, a: Atom) -> Atom:
@@ -160,13 +173,13 @@ REAL: dict[str, Emit] = {
     "divide": _prim("div"), "floor_divide": _floordiv("floordiv"), "remainder": _floordiv("mod"),
     "fmod": _prim("fmod"), "power": _power, "float_power": _power, "negative": _negative,
     "positive": lambda t, a: a,
-    "absolute": lambda t, a: a if a.dtype.is_bool else t.b.prim("abs", a),
+    "absolute": _absolute,
     "fabs": _prim("abs"), "sign": _prim("sign"), "square": _square, "reciprocal": _reciprocal,
     "minimum": _prim("min"), "maximum": _prim("max"), "fmin": _quieter("min"),
     "fmax": _quieter("max"), "equal": _prim("eq"), "not_equal": _prim("ne"), "less": _prim("lt"),
     "less_equal": _prim("le"), "greater": _swapped("lt"), "greater_equal": _swapped("le"),
     "bitwise_and": _prim("and"), "bitwise_or": _prim("or"), "bitwise_xor": _prim("xor"),
-    "invert": _prim("not"), "left_shift": _prim("shl"), "right_shift": _prim("shr"),
+    "invert": _prim("not"), "left_shift": _left_shift, "right_shift": _prim("shr"),
     "logical_and": _logical("and"), "logical_or": _logical("or"), "logical_xor": _logical("xor"),
     "logical_not": lambda t, a: t.b.prim("not", nonzero(t, a)),
     "sqrt": _prim("sqrt"), "cbrt": _prim("cbrt"), "exp": _prim("exp"), "exp2": _prim("exp2"),

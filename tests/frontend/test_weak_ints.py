@@ -30,6 +30,15 @@ def test_comparisons_are_by_value(dtype: str, op):
             np.testing.assert_array_equal(compiled(q, c), f(q, c), err_msg=f"{f.__name__} {c}")
 
 
+@pytest.mark.parametrize("op", OPERATORS, ids=lambda f: f.__name__)
+def test_signed_and_unsigned_compare_by_value(op):
+    def f(a, b):
+        return op(a, b), op(b, a)
+
+    a, b = np.array([0, 3, 2**63 + 5], "u8"), np.array([-1, 3, 5])
+    np.testing.assert_array_equal(tp.jit(f)(a, b), f(a, b))
+
+
 def added(q, c):
     return q + c
 

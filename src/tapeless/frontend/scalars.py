@@ -165,7 +165,7 @@ def apply_ufunc(t: Tracer, ufunc: np.ufunc, args: Sequence[Value]) -> Value:
             f"np.{name} is not defined for {', '.join(map(describe_type, args))}", t.loc
         ) from None
     ins, out = types[: len(args)], types[len(args)]
-    if name in EXACT and any(k is int for k in keys) and ins[0].kind in "iu":
+    if name in EXACT and (int in keys or ins[0] != ins[1]) and ins[0].kind in "iu":
         return _compare_exactly(t, name, args)
     if any(d.kind == "c" for d in ins):
         return _apply_complex(
@@ -197,7 +197,7 @@ EXACT = {
 
 
 def _compare_exactly(t: Tracer, name: str, args: Sequence[Value]) -> Num:
-    """A Python int compared with an integer type: by value, whatever the type holds."""
+    """Integers of different types, or a Python int and any: compared by value."""
     x, y = (scalar(t, a) for a in args)
     assert isinstance(x, Num)
     assert isinstance(y, Num)
@@ -205,7 +205,7 @@ def _compare_exactly(t: Tracer, name: str, args: Sequence[Value]) -> Num:
     if u64 not in (x.dtype, y.dtype):
         return Num(REAL[name](t, t.b.cast(x.atom, i64), t.b.cast(y.atom, i64)), weak)
     small = REAL[name](t, t.b.cast(x.atom, u64), t.b.cast(y.atom, u64))
-    signed = x if x.weak else y
+    signed = y if x.dtype is u64 else x
     on_negative = EXACT[name] ^ (signed is x and name not in ("equal", "not_equal"))
     negative = t.b.prim("lt", signed.atom, Const(0, signed.dtype))
     return Num(t.b.prim("select", negative, Const(on_negative, bool_), small), weak)

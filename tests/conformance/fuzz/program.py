@@ -10,10 +10,11 @@ import numpy as np
 
 from tests.conformance.fuzz.maker import RETURN, Function, Maker, Name, leaf, snapshot
 from tests.conformance.fuzz.quality import LEAF, Exact, add, mul
-from tests.conformance.fuzz.statements import INDENT, Statements
+from tests.conformance.fuzz.extras import Extras
+from tests.conformance.fuzz.statements import INDENT
 
 SIZES = ({"n": 5, "m": 3, "k": 7}, {"n": 4, "m": 6, "k": 2}, {"n": 0, "m": 2, "k": 3},
-         {"n": 2, "m": 1, "k": 9})  # fmt: skip
+         {"n": 2, "m": 1, "k": 9}, {"n": 1, "m": 3, "k": 1})  # fmt: skip
 INT_TYPES = ("i4", "i2", "u1", "i1", "u4", "u8", "u2")
 
 
@@ -74,7 +75,7 @@ def make(seed: int, statements: int = 6) -> Program:
             written += [p.name] * write
     m.space = snapshot(m.space)
     heads = _helpers(m)
-    s = Statements(m)
+    s = Extras(m)
     for first in (s.new_scalar, s.new_array, s.new_array)[: rng.randint(0, 3)]:
         s.attempt(first)
     s.some(rng.randint(2, statements))
@@ -103,6 +104,7 @@ def _parameters(m: Maker) -> list[Parameter]:
         Parameter("M", "size", ("m",), True),
         Parameter("h", floats, (), True),
         Parameter("P", "i8", ("m", "n")),
+        Parameter("u", rng.choice(INT_TYPES), ("n",)),
     ]
     out += rng.sample(pool, rng.randint(1, 4))
     if rng.random() < 0.3:

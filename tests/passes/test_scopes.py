@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import numpy as np
+
+from tapeless.ir.interp import interpret
 from tests.passes.support import exps, kinds, optimised
 
 EQUAL_SUMS = """
@@ -106,6 +109,34 @@ fun taken(n: i64, x: f64[n]) {
   }
   return b
 }"""
+
+READ_BY_THE_CONDITION = """
+fun until(n: i64, x: f64[n]) {
+  start: i64[3] = zeros i64[3]
+  k: i64, a: i64[3] = loop (k1: i64 = 0, a1: i64[3] = start) while {
+    u: i64 = a1[1]
+    early: bool = k1 < 50
+    low: bool = u < 2
+    more: bool = early & low
+    return more
+  } do {
+    k2: i64, a2: i64[3] = each (j < 3) with (
+      sum: i64 += k1
+      acc: i64[3] += a1
+    ) {
+      put sum <- j
+      put acc[j] <- 1
+      return
+    }
+    return k2, a2
+  }
+  return k
+}"""
+
+
+def test_what_only_the_condition_of_a_loop_reads_is_written():
+    new = optimised(READ_BY_THE_CONDITION)
+    assert interpret(new, 1, np.zeros(1)) == (6,)
 
 
 def test_an_index_error_stays_where_the_array_is_not_read():

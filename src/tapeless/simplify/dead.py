@@ -150,6 +150,7 @@ class _Dead:
             keep += [alive] * width
             if alive:
                 accs.append(acc)
+                self.gone.difference_update(acc.vars)  # of an earlier walk over this nest
             else:
                 self.gone.update(acc.vars)
             at += width

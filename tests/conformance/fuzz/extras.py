@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from tests.conformance.fuzz.maker import Expr, Function, Name, Rejected, kind_of
+from tests.conformance.fuzz.maker import Expr, Function, Rejected, kind_of
 from tests.conformance.fuzz.quality import ROUGH, Exact, add, join, many, mul
 from tests.conformance.fuzz.statements import INDENT, Statements, strip
 

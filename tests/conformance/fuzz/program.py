@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from tests.conformance.fuzz.extras import Extras
 from tests.conformance.fuzz.maker import RETURN, Function, Maker, Name, leaf, snapshot
 from tests.conformance.fuzz.quality import LEAF, Exact, add, mul
-from tests.conformance.fuzz.extras import Extras
 from tests.conformance.fuzz.statements import INDENT
 
 SIZES = ({"n": 5, "m": 3, "k": 7}, {"n": 4, "m": 6, "k": 2}, {"n": 0, "m": 2, "k": 3},

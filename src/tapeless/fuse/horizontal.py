@@ -15,8 +15,7 @@ from functools import partial
 from tapeless.analysis.lastuse import Uses
 from tapeless.core.names import Var
 from tapeless.fuse.cost import length
-from tapeless.fuse.vertical import consumed
-from tapeless.ir.effects import is_pure_exp
+from tapeless.ir.effects import consumed, is_pure_exp
 from tapeless.ir.sizes import Sizes
 from tapeless.ir.syntax import Body, Check, Each, Exp, Fun, If, Index, Iverson, Let, Prim
 from tapeless.ir.types_of import size_of

@@ -22,18 +22,15 @@ from tapeless.analysis.lastuse import Uses
 from tapeless.core.names import Atom, Var
 from tapeless.core.types import Scalar
 from tapeless.fuse.cost import cost, length
-from tapeless.ir.effects import is_pure
+from tapeless.ir.effects import consumed, is_pure
 from tapeless.ir.syntax import (
     Acc,
-    Append,
     Body,
     Each,
     Exp,
     Fun,
     Index,
     Let,
-    Loop,
-    Update,
     all_proved,
 )  # fmt: skip
 from tapeless.ir.walk import Rewriter, bodies_of, free_vars, map_bodies, statements, uses
@@ -174,24 +171,6 @@ class _Fuser:
 
 def length_of(exp: Exp) -> int:
     return sum(map(length, bodies_of(exp)))
-
-
-def consumed(exp: Exp) -> set[Atom]:
-    """Arrays whose storage `exp` or what is in it may overwrite."""
-    out: set[Atom] = set()
-    match exp:
-        case Update(array) | Append(array):
-            out.add(array)
-        case Loop(_, _, inits):
-            out.update(inits)
-        case Each(_, _, accs):
-            out.update(i for a in accs for i in a.inits)
-        case _:
-            pass
-    for body in bodies_of(exp):
-        for stm in body.stms:
-            out |= consumed(stm.exp)
-    return out
 
 
 def statements_with(

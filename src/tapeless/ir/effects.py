@@ -87,3 +87,21 @@ def _is_total(exp: Exp) -> bool:
 
 def _is_count(count: Atom, value: Atom) -> bool:
     return isinstance(count, Const) and 0 <= count.value < value.dtype.bits
+
+
+def consumed(exp: Exp) -> set[Atom]:
+    """Arrays whose storage `exp` or what is in it may overwrite."""
+    out: set[Atom] = set()
+    match exp:
+        case Update(array) | Append(array):
+            out.add(array)
+        case Loop(_, _, inits):
+            out.update(inits)
+        case Each(_, _, accs):
+            out.update(i for a in accs for i in a.inits)
+        case _:
+            pass
+    for body in bodies_of(exp):
+        for stm in body.stms:
+            out |= consumed(stm.exp)
+    return out

@@ -11,18 +11,16 @@ pass writes, so that pass k may be computed before the passes in front of it.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import partial
 
 from tapeless.analysis import poly
 from tapeless.analysis.enter import after, entered
-from tapeless.analysis.facts import Facts
+from tapeless.analysis.rewriter import FactsRewriter
 from tapeless.core.names import Atom, Const, Loc, Var
 from tapeless.core.types import BOOL, INDEX, i64
 from tapeless.ir.syntax import (
     CHECK,
     PROVED,
     Body,
-    Exp,
     For,
     Fun,
     Index,
@@ -31,17 +29,14 @@ from tapeless.ir.syntax import (
     Prim,
     Update,
 )  # fmt: skip
-from tapeless.ir.walk import Rewriter, bodies_of, bound, map_bodies
+from tapeless.ir.walk import Rewriter, bodies_of, bound
 
 LONGEST = 24  # statements of a pass that may be written once more
 Cell = tuple[Atom, ...]
 
 
 def run(fun: Fun) -> Fun:
-    walk = _Pivots()
-    walk.facts.params(fun.params)
-    body = walk.body(fun.body)
-    return replace(fun, body=body) if walk.changed else fun
+    return _Pivots().run(fun)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -54,27 +49,12 @@ class Pivot:
     shift: int
 
 
-class _Pivots:
-    def __init__(self) -> None:
-        self.facts = Facts()
-        self.changed = False
-
-    def body(self, body: Body) -> Body:
-        stms: list[Let] = []
-        for stm in body.stms:
-            exp = stm.exp
-            if bodies_of(exp):
-                exp = map_bodies(exp, partial(self.inner, exp))
-            new = Let(stm.outs, exp, stm.loc)
-            if isinstance(exp, Loop) and isinstance(exp.form, For) and len(exp.params) == 1:
-                new = self.loop(new, exp, exp.form, stms)
-            after(self.facts, new)
-            stms.append(new)
-        return Body(tuple(stms), body.results)
-
-    def inner(self, exp: Exp, body: Body) -> Body:
-        with entered(self.facts, exp, body):
-            return self.body(body)
+class _Pivots(FactsRewriter):
+    def statement(self, stm: Let, out: list[Let]) -> None:
+        exp = stm.exp
+        if isinstance(exp, Loop) and isinstance(exp.form, For) and len(exp.params) == 1:
+            stm = self.loop(stm, exp, exp.form, out)
+        self.emit(stm, out)
 
     def loop(self, stm: Let, loop: Loop, form: For, out: list[Let]) -> Let:
         found = self.find(loop, form)

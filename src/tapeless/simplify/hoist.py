@@ -13,7 +13,7 @@ from dataclasses import replace
 from tapeless.analysis.enter import after, all_in_range, entered, in_range
 from tapeless.analysis.rewriter import FactsRewriter
 from tapeless.core.names import Atom, Const, Var
-from tapeless.ir.effects import is_pure_exp
+from tapeless.ir.effects import consumed, is_pure_exp
 from tapeless.ir.syntax import (
     Append,
     Body,
@@ -28,7 +28,6 @@ from tapeless.ir.syntax import (
     Loop,
     Prim,
     Scan,
-    Update,
     While,
 )  # fmt: skip
 from tapeless.ir.walk import binders_of, bodies_of, free_vars, statements
@@ -105,14 +104,4 @@ def _takes_arrays(exp: Each | Fold | If | Iverson) -> bool:
 def consumed_in(body: Body) -> set[Atom]:
     """Arrays that statements of `body` may overwrite, or that leave it as state."""
     out: set[Atom] = {r for r in body.results if isinstance(r, Var) and r.is_array}
-    for stm in statements(body):
-        match stm.exp:
-            case Update(array) | Append(array):
-                out.add(array)
-            case Loop(_, _, inits):
-                out.update(inits)
-            case Each(_, _, accs):
-                out.update(i for a in accs for i in a.inits)
-            case _:
-                pass
-    return out
+    return out.union(*(consumed(stm.exp) for stm in body.stms))

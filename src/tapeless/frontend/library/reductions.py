@@ -165,28 +165,25 @@ def ptp(a: Any, axis: Any = None, out: Any = None, keepdims: bool = False) -> An
     return deliver(max(a, axis, None, keepdims) - min(a, axis, None, keepdims), out)
 
 
+def _quantified(op: str, a: Any, axis: Any, keepdims: bool, where: Any, neutral: int) -> Any:
+    return over_axes(
+        as_array(a), axis, keepdims,
+        lambda box, f: reduce_over(op, box, lambda *r: cast(f(*r), bool)), bool, where, neutral,
+    )  # fmt: skip
+
+
 @implements(np.any, "any")
 def any(
     a: Any, axis: Any = None, out: Any = None, keepdims: bool = False, *, where: Any = True
 ) -> Any:
-    x = as_array(a)
-    found = over_axes(
-        x, axis, keepdims, lambda box, f: reduce_over("or", box, lambda *r: cast(f(*r), bool)),
-        bool, where, 0,
-    )  # fmt: skip
-    return deliver(found, out)
+    return deliver(_quantified("or", a, axis, keepdims, where, 0), out)
 
 
 @implements(np.all, "all")
 def all(
     a: Any, axis: Any = None, out: Any = None, keepdims: bool = False, *, where: Any = True
 ) -> Any:
-    x = as_array(a)
-    found = over_axes(
-        x, axis, keepdims, lambda box, f: reduce_over("and", box, lambda *r: cast(f(*r), bool)),
-        bool, where, 1,
-    )  # fmt: skip
-    return deliver(found, out)
+    return deliver(_quantified("and", a, axis, keepdims, where, 1), out)
 
 
 @implements(np.count_nonzero)

@@ -11,6 +11,7 @@ from tapeless.core.names import Atom
 from tapeless.core.types import Array
 from tapeless.emit.kernel import emit, symbol
 from tapeless.emit.target import Target
+from tapeless.errors import CompileError
 from tapeless.fuse import horizontal, vertical
 from tapeless.ir.syntax import Fun
 from tapeless.ir.verify import verify as check
@@ -18,6 +19,7 @@ from tapeless.loop.syntax import Proc
 from tapeless.loop.verify import verify as check_loops
 from tapeless.lower.kernel import lower
 from tapeless.raising import carry, gather, loops, nests, pivots, private, promote, whiles
+from tapeless.raising.races import races
 from tapeless.runtime import machine
 from tapeless.runtime.abi import ArraySlot, KernelType, ScalarSlot, Site, Slot
 from tapeless.simplify import checks, dead, forward, hoist, stores
@@ -77,7 +79,19 @@ def optimise(fun: Fun, verify: bool = False) -> Fun:
         if verify or CHECKED:
             check(new)
         fun = new
+    refuse_races(fun)
     return fun
+
+
+def refuse_races(fun: Fun) -> None:
+    """Iterations that the program calls independent must be seen to be."""
+    for loc, names in races(fun):
+        shared = " and ".join(f"'{n}'" for n in names[:2])
+        raise CompileError(
+            f"the iterations of this tp.each are not independent, as far as can be shown: {shared}"
+            " may go from one to another", loc,
+            "use range; add to cells that may repeat by += or np.add.at",
+        )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)

@@ -125,7 +125,7 @@ def _counted(t: Tracer, stmt: ast.For, items: Many, found: _Names) -> None:
     spec = _spec(t, stmt, found)
     spec.hint = stmt.target.id if isinstance(stmt.target, ast.Name) else "i"
     spec.size = items.size
-    spec.reverse = items.reverse or Reverse()
+    spec.reverse = items.reverse or Reverse("each" if items.is_each else "auto")
 
     def bind_item(counter: Var) -> None:
         bind(t, stmt.target, items.item(counter))

@@ -146,7 +146,7 @@ def _aug_assign(t: Tracer, stmt: ast.AugAssign) -> None:
     match stmt.target:
         case ast.Name(id=name):
             load = ast.copy_location(ast.Name(name, ast.Load()), stmt.target)
-            write_name(t, name, named(augment(t, op, evaluate(t, load), value), name))
+            write_name(t, name, named(t, augment(t, op, evaluate(t, load), value), name))
         case ast.Subscript(value=base, slice=index):
             place, at = evaluate(t, base), evaluate(t, index)
             update(t, place, at, op, value)

@@ -25,7 +25,7 @@ def bind(t: Tracer, target: ast.expr, value: Value) -> None:
     """target = value, for every kind of target."""
     match target:
         case ast.Name(id=name):
-            write_name(t, name, named(value, name))
+            write_name(t, name, named(t, value, name))
         case ast.Tuple(elts=elts) | ast.List(elts=elts):
             _unpack(t, target, elts, value)
         case ast.Subscript(value=base, slice=index):
@@ -38,13 +38,18 @@ def bind(t: Tracer, target: ast.expr, value: Value) -> None:
             raise UnsupportedError("this target of an assignment is not supported", t.loc)
 
 
-def named(value: Value, name: str) -> Value:
+UNNAMED = ("t", "a", "zeros", "items")  # hints of what nobody has named
+
+
+def named(t: Tracer, value: Value, name: str) -> Value:
     """Gives new variables the user's name, for printing."""
     match value:
         case Num(atom=Var() as var) if var.hint == "t":
             var.hint = name
         case Arr(obj, None) if not obj.name:
             obj.name = name
+            if t.state.array(obj).hint in UNNAMED:
+                t.state.array(obj).hint = name
     return value
 
 

@@ -127,7 +127,7 @@ class While:
 class Reverse:
     """How a loop's past is had again in reverse mode, as the user asked for it."""
 
-    kind: str = "auto"  # auto, store, checkpoint, recompute, invert
+    kind: str = "auto"  # store, checkpoint, recompute, invert; each: iterations are independent
     levels: int | None = None
     slots: Atom | None = None
     memory: Atom | None = None

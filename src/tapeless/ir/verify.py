@@ -55,7 +55,7 @@ from tapeless.ir.walk import type_vars
 
 READ_MODES = PROVED + CHECK + WRAP
 WRITE_MODES = READ_MODES + IGNORE
-REVERSE_KINDS = ("auto", "store", "checkpoint", "recompute", "invert")
+REVERSE_KINDS = ("auto", "store", "checkpoint", "recompute", "invert", "each")
 
 
 def verify(fun: Fun, *, unique: bool = False) -> None:

@@ -226,6 +226,8 @@ class Statements(Scope):
         if isinstance(exp.form, For):
             assert size is not None
             turns = call("tp.loop", size, **reverse) if reverse else call("range", size)
+            if exp.reverse.kind == "each":
+                turns = call("tp.each", size)
             index = ast.Name(self.name(exp.form.var))
             self.counters.add(exp.form.var)
             self.emit(ast.For(index, turns, self.block(exp.body, state), []))

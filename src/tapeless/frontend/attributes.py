@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import inspect
 import types
@@ -178,7 +179,7 @@ def _of_tuple(
     fields: tuple[str, ...] = getattr(cls, "_fields", ())
     if name in fields:
         return items[fields.index(name)]
-    if name in ("_replace", "index", "count"):
+    if name in ("index", "count") or (fields and name in ("_replace", "_asdict")):
         return Method(Known(ArrayMethod(name)), owner)
     if cls is not None and hasattr(cls, name):
         return _of_class(t, owner, cls, name)
@@ -258,14 +259,37 @@ def _of_class(
     return t.outside.attribute(t, Known(cls, home), name)
 
 
+def _compare_fields(t: Tracer, op: str, a: Value, b: Value) -> Value:
+    """A comparison that `dataclass` made: of the fields, in order."""
+    same = [x.obj.cls if isinstance(x, Ref) and isinstance(x.obj, InstanceObj) else None
+            for x in (a, b)]  # fmt: skip
+    if same[0] is not same[1] or same[0] is None:
+        if op in ("Eq", "NotEq"):
+            return Known(op == "NotEq")
+        raise CompileError(f"{t.describe(a)} and {t.describe(b)} have no order", t.loc)
+    names = [f.name for f in dataclasses.fields(same[0]) if f.compare]
+    rows = [Tup(tuple(attribute(t, x, n) for n in names)) for x in (a, b)]
+    return t.rules.compare(t, op, *rows)
+
+
 def dunder(t: Tracer, op: str, *args: Value) -> Value | None:
     """An operator that a class defines."""
     name = BINARY_DUNDER.get(op)
     for k, arg in enumerate(args):
+        method = f"__{'r' if k else ''}{name}__"
+        if isinstance(arg, Tup) and isinstance(getattr(arg.cls, method, None), types.FunctionType):
+            return t.call(attribute(t, arg, method), *args[:k], *args[k + 1 :])
         if not (isinstance(arg, Ref) and isinstance(arg.obj, InstanceObj)) or name is None:
             continue
-        method = f"__{'r' if k else ''}{name}__"
-        if isinstance(getattr(arg.obj.cls, method, None), types.FunctionType):
+        own = getattr(arg.obj.cls, method, None)
+        if op == "NotEq" and not isinstance(own, types.FunctionType):
+            same = dunder(t, "Eq", *args)
+            return None if same is None else t.rules.negation(t, same)
+        if isinstance(own, types.FunctionType) and dataclasses.is_dataclass(arg.obj.cls) and (
+            own.__code__.co_filename == "<string>"
+        ):  # fmt: skip
+            return _compare_fields(t, op, *args)
+        if isinstance(own, types.FunctionType):
             return t.call(attribute(t, arg, method), *args[:k], *args[k + 1 :])
         if op in ("Eq", "NotEq"):
             return None

@@ -12,7 +12,7 @@ from tapeless.core.names import Const
 from tapeless.core.types import i64
 from tapeless.errors import CompileError, UnsupportedError
 from tapeless.frontend.arrays import copy, scalar_value
-from tapeless.frontend.attributes import shape_of, size_value
+from tapeless.frontend.attributes import attribute, shape_of, size_value
 from tapeless.frontend.class_rules import CLASSES
 from tapeless.frontend.comprehensions import as_list, reduce_generator
 from tapeless.frontend.construct import array_of, as_array, as_operand
@@ -39,6 +39,7 @@ from tapeless.frontend.values import (
     Arr,
     DictObj,
     Gen,
+    InstanceObj,
     Known,
     ListObj,
     Many,
@@ -57,6 +58,8 @@ if TYPE_CHECKING:
 
 
 def _len(t: Tracer, x: Value) -> Value:
+    if isinstance(x, Ref) and isinstance(x.obj, InstanceObj):
+        return t.call(attribute(t, x, "__len__"))
     return size_value(length(t, x))
 
 

@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Any
 from tapeless.core.names import Const
 from tapeless.errors import CompileError, UnsupportedError
 from tapeless.frontend.indexing import new_list
-from tapeless.frontend.iteration import Items, counted_or_unrolled, iterate
+from tapeless.frontend.iteration import Items, NeedsStatic, counted_or_unrolled, iterate
 from tapeless.frontend.reductions import Level, reduce_levels
 from tapeless.frontend.sequences import seq_over
 from tapeless.frontend.state import Frame
 from tapeless.frontend.truth import truth_of
+from tapeless.frontend.unpacking import static_items
 from tapeless.frontend.values import DictObj, Gen, Known, Many, Ref, Value
 
 if TYPE_CHECKING:
@@ -69,11 +70,7 @@ class _Listing:
             if k + 1 == len(self.generators):
                 out.append(t.evaluate(self.elt))
                 continue
-            inner = iterate(t, self.run(k + 1))
-            if not isinstance(inner, list):
-                raise CompileError("the parts of this list have run-time lengths", t.loc,
-                                   "loop over a range, or use np.concatenate")  # fmt: skip
-            out += inner
+            out += static_items(t, iterate(t, self.run(k + 1)), None)
         return new_list(t, tuple(out))
 
     def holds(self, test: ast.expr) -> bool:
@@ -83,6 +80,8 @@ class _Listing:
         raise self.no_if()
 
     def no_if(self) -> CompileError:
+        if self.t.countable:
+            raise NeedsStatic
         return UnsupportedError(
             "an 'if' that is decided at run time cannot filter a list", self.t.loc,
             "write a ternary: [e if p else 0.0 for ...], or append in a loop",
@@ -93,13 +92,21 @@ class _Listing:
         t = self.t
         sizes = [items.size]
         chain = [items]
-        for j in range(k + 1, len(self.generators)):
-            inner = self.items(j)
-            if not isinstance(inner, Many) or not t.is_outer(inner.size):
-                raise CompileError("the loops of this list are not a regular box", t.loc,
-                                   "nest brackets, or append in a loop")  # fmt: skip
-            sizes.append(inner.size)
-            chain.append(inner)
+        before, place = t.snapshot(), t.b.here()
+        with t.construct(), t.b.scope():  # a trace that is thrown away, to see the sizes
+            for j in range(k + 1, len(self.generators)):
+                last = chain[-1]
+                t.rules.bind(t, self.generators[j - 1].target, last.item(t.index_var("i")))
+                inner = self.items(j)
+                if not isinstance(inner, Many) or not t.is_outer(inner.size):
+                    if t.countable:
+                        raise NeedsStatic
+                    raise CompileError("the loops of this list are not a regular box", t.loc,
+                                       "nest brackets, or append in a loop")  # fmt: skip
+                sizes.append(inner.size)
+                chain.append(inner)
+        before.restore(t.frames, t.state)
+        t.b.rewind(place)
 
         def element(idx: tuple[Any, ...]) -> Value:
             for depth, i in enumerate(idx):

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from tapeless.core.names import Atom
 from tapeless.errors import CompileError, UnsupportedError
 from tapeless.frontend.arrays import assign, scalar_value
+from tapeless.frontend.attributes import attribute
 from tapeless.frontend.construct import array_of, as_array, as_operand
 from tapeless.frontend.fancy import gather, is_mask, scatter_store
 from tapeless.frontend.iteration import NeedsStatic, iterate, seq_item
@@ -18,6 +19,7 @@ from tapeless.frontend.values import (
     Axis,
     Cx,
     DictObj,
+    InstanceObj,
     Known,
     ListObj,
     Many,
@@ -57,6 +59,8 @@ def subscript(t: Tracer, value: Value, index: Value) -> Value:
     match value:
         case Arr():
             return index_array(t, value, index)
+        case Ref(InstanceObj()):
+            return t.call(attribute(t, value, "__getitem__"), index)
         case Tup(items):
             return _pick(t, items, index, Tup)
         case Ref(ListObj() as obj):

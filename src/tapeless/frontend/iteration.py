@@ -147,6 +147,7 @@ def seq_rebuild(t: Tracer, form: Any, parts: list[Value]) -> Value:
             return Tup(tuple(seq_rebuild(t, f, parts) for f in items), cls)
         case ListForm(items):
             obj = ListObj()
+            t.ambiguous.add(obj)
             t.state.heap[obj] = tuple(seq_rebuild(t, f, parts) for f in items)
             return Ref(obj)
         case ArrayForm():
@@ -154,6 +155,7 @@ def seq_rebuild(t: Tracer, form: Any, parts: list[Value]) -> Value:
         case SeqForm(element, leaves):
             own = tuple(p for _ in leaves if isinstance(p := parts.pop(0), Arr))
             obj = ListObj()
+            t.ambiguous.add(obj)
             t.state.heap[obj] = Seq(own[0].shape[0], element, own)
             return Ref(obj)
     raise CompileError("the elements of this list cannot be looped over", t.loc)

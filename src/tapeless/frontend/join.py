@@ -17,6 +17,8 @@ from tapeless.frontend.values import (
     Arr,
     ArrayObj,
     Cx,
+    DictObj,
+    InstanceObj,
     Known,
     ListObj,
     Maybe,
@@ -72,6 +74,17 @@ class ListForm:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class ObjectForm:
+    """An instance (or a dict, if `cls` is None) that may be another one on each path: a new object
+    stands for it, and none of them can be changed from here on."""
+
+    items: tuple[Form, ...]
+    keys: tuple[Any, ...]
+    cls: type | None
+    home: Any = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class SeqForm:
     """A list of run-time length."""
 
@@ -86,7 +99,7 @@ class Absent:
     value: Unbound
 
 
-Form: TypeAlias = Same | Number | Tree | ArrayForm | ListForm | SeqForm | Absent
+Form: TypeAlias = Same | Number | Tree | ArrayForm | ListForm | ObjectForm | SeqForm | Absent
 
 
 def number_form(t: Tracer, value: Value) -> Number:
@@ -149,6 +162,10 @@ def join(t: Tracer, a: Value, b: Value, name: str) -> Form:
             return _join_lists(t, t.state.heap[p], t.state.heap[q], name)
         case Ref(p), Ref(q) if p is q:
             return Same(a)
+        case Ref(DictObj() | InstanceObj() as p), Ref(DictObj() | InstanceObj() as q) if _alike(
+            t, p, q
+        ):
+            return _join_objects(t, p, q, name)
         case (Arr(), _) | (_, Arr()):
             other = b if isinstance(a, Arr) else a
             raise CompileError(
@@ -225,6 +242,29 @@ def _join_lists(t: Tracer, a: Any, b: Any, name: str) -> Form:
     )  # fmt: skip
 
 
+def _alike(t: Tracer, p: DictObj | InstanceObj, q: DictObj | InstanceObj) -> bool:
+    """Whether two objects are of one class, and have the same fields."""
+    own = [x.cls if isinstance(x, InstanceObj) else None for x in (p, q)]
+    return own[0] is own[1] and set(t.state.heap[p]) == set(t.state.heap[q])
+
+
+def _join_objects(
+    t: Tracer, p: DictObj | InstanceObj, q: DictObj | InstanceObj, name: str
+) -> ObjectForm:
+    fields, others = t.state.heap[p], t.state.heap[q]
+    t.ambiguous |= {p, q}
+    items = tuple(join(t, v, others[k], f"{name}.{k}") for k, v in fields.items())
+    return _object_form(p, tuple(fields), items)
+
+
+def _object_form(
+    obj: DictObj | InstanceObj, keys: tuple[Any, ...], items: tuple[Form, ...]
+) -> ObjectForm:
+    if isinstance(obj, InstanceObj):
+        return ObjectForm(items, keys, obj.cls, obj.home)
+    return ObjectForm(items, keys, None)
+
+
 def form_of(t: Tracer, value: Value, name: str = "") -> Form:
     """The form of a value on its own: everything of run time travels."""
     match value:
@@ -239,6 +279,10 @@ def form_of(t: Tracer, value: Value, name: str = "") -> Form:
             if isinstance(content, Seq):
                 return seq_form(t, content)
             return ListForm(tuple(form_of(t, v, name) for v in content))
+        case Ref(DictObj() | InstanceObj() as obj) if not t.is_outer_object(obj):
+            fields = t.state.heap[obj]
+            parts = tuple(form_of(t, v, name) for v in fields.values())
+            return _object_form(obj, tuple(fields), parts)
         case _ if is_number(value):
             return number_form(t, value)
         case _:

@@ -10,6 +10,7 @@ from tapeless.errors import CompileError
 from tapeless.frontend.join import ArrayForm, Form, Same, SeqForm, join, seq_form
 from tapeless.frontend.packing import new_vars, pack, unpack
 from tapeless.frontend.places import read_object
+from tapeless.frontend.sequences import as_seq, common_element, flatten, leaf_forms
 from tapeless.frontend.values import (
     Arr,
     ArrayObj,
@@ -102,10 +103,13 @@ class LoopState:
         if isinstance(content, Seq):
             return seq_form(self.t, content)
         known = self.t.list_elements.get(obj)
-        if content == () and known is not None:
-            return SeqForm(known[0], known[1])
-        raise CompileError("this list grows in the loop but does not start empty", self.t.loc,
-                           "start it empty, or use an array")  # fmt: skip
+        for item in content:
+            own = flatten(self.t, item, [])
+            known = own if known is None else common_element(self.t, known, own)
+        if known is None:
+            raise CompileError("what this list holds is not known", self.t.loc, "use an array")
+        self.t.state.heap[obj] = as_seq(self.t, content, known)
+        return SeqForm(known, leaf_forms(known))
 
     def parameter(self, form: Form, value: Value, name: str) -> Value:
         """The value at the start of a pass, in parameters of the loop's body."""
@@ -158,6 +162,11 @@ class LoopState:
             plan.names[key] = wider
             return wider is slot.form
         if isinstance(key, ArrayObj):
+            if key in t.appended:
+                raise CompileError(
+                    f"'{key.name}' is written in this loop, but a list holds it: all items would"
+                    " change", t.loc, "append a copy, with .copy()",
+                )  # fmt: skip
             atoms.append(read_object(t, key))
             return True
         if isinstance(key, ListObj):

@@ -316,6 +316,10 @@ def _tuple_method(t: Tracer, name: str, owner: Tup, args: Args, kwargs: Kwargs) 
         return Tup(
             tuple(kwargs.get(f, v) for f, v in zip(fields, owner.items, strict=True)), owner.cls
         )
+    if name == "_asdict":
+        obj = DictObj()
+        t.state.heap[obj] = dict(zip(getattr(owner.cls, "_fields", ()), owner.items, strict=True))
+        return Ref(obj)
     same = [compare(t, "Eq", item, args[0]) for item in owner.items]
     if all(isinstance(s, Known) for s in same):
         found = [k for k, s in enumerate(same) if isinstance(s, Known) and s.value]

@@ -13,6 +13,7 @@ import numpy as np
 from tapeless.core.names import Const
 from tapeless.errors import CompileError, UnsupportedError
 from tapeless.frontend.arrays import elementwise, scalar_value
+from tapeless.frontend.attributes import attribute
 from tapeless.frontend.construct import as_operand
 from tapeless.frontend.indexing import subscript
 from tapeless.frontend.operators import binary, compare, unary
@@ -25,6 +26,7 @@ from tapeless.frontend.values import (
     Cx,
     Known,
     Num,
+    Ref,
     Tup,
     Value,
     is_number,
@@ -78,6 +80,8 @@ def _complex(t: Tracer, re: Value = Known(0), im: Value = Known(0)) -> Value:
 def _abs(t: Tracer, value: Value) -> Value:
     if isinstance(value, Known):
         return folded(t, abs, value)
+    if isinstance(value, Ref):
+        return t.call(attribute(t, value, "__abs__"))
     return elementwise(t, lambda x: apply_ufunc(t, np.absolute, (x,)), [as_operand(t, value)])
 
 

@@ -57,7 +57,7 @@ SIGN = {"Add": "+", "Sub": "-", "Mult": "*", "Div": "/", "Pow": "**", "MatMult":
 def binary(t: Tracer, op: str, a: Value, b: Value) -> Value:
     """a op b"""
     if op == "MatMult":
-        return t.library(np.matmul, a, b)
+        return dunder(t, op, a, b) or t.library(np.matmul, a, b)
     if isinstance(a, Bracket) or isinstance(b, Bracket):
         return _bracket_op(t, op, a, b)
     python, ufunc = BINARY[op]
@@ -90,10 +90,11 @@ def _bracket_op(t: Tracer, op: str, a: Value, b: Value) -> Value:
 
 def _kept(t: Tracer, p: Value, x: Value) -> Value:
     test = truth(t, p)
-    if isinstance(test, Known):
-        return x if test.value else apply_ufunc(t, np.multiply, (Known(0), Known(0)))
     s = scalar(t, x)
     zero = Const(0, s.dtype)
+    if isinstance(test, Known):
+        nothing = Cx(zero, zero, s.weak) if isinstance(s, Cx) else Num(zero, s.weak)
+        return x if test.value else nothing
     if isinstance(s, Cx):
         return Cx(
             t.b.prim("select", test.atom, s.re, zero),
@@ -284,16 +285,23 @@ def compare(t: Tracer, op: str, a: Value, b: Value) -> Value:
         return fold(t, python, a.value, b.value)
     if is_number(a) and is_number(b):
         return apply_ufunc(t, ufunc, (a, b))
+    special = dunder(t, op, a, b)
+    if special is not None:
+        return special
     left, right = _tuple_items(a), _tuple_items(b)
     if left is not None and right is not None and op in ("Eq", "NotEq"):
         same = _same_tuples(t, left, right)
         return same if op == "Eq" else negation(t, same)
+    if left is not None and right is not None:
+        return _in_order(t, op, left, right)
     if _is_list(a) and _is_list(b) and op in ("Eq", "NotEq"):
         same = _same_lists(t, iterate(t, a), iterate(t, b))
         return same if op == "Eq" else negation(t, same)
-    special = dunder(t, op, a, b)
-    if special is not None:
-        return special
+    if _is_list(a) and _is_list(b):
+        parts = [iterate(t, x) for x in (a, b)]
+        if not all(isinstance(p, list) for p in parts):
+            raise UnsupportedError("the order of lists of run-time length", t.loc, "compare arrays")
+        return _in_order(t, op, *(p for p in parts if isinstance(p, list)))
     for x in (a, b):
         if isinstance(x, Known) and not is_number(x) and op in ("Eq", "NotEq"):
             return Known(op == "NotEq")
@@ -349,6 +357,20 @@ def _same_lists(t: Tracer, a: Items, b: Items) -> Value:
 
     return short_circuit(t, True, as_long,
                          lambda: negation(t, any_of(t, Many(sizes[0], differ))))  # fmt: skip
+
+
+def _in_order(t: Tracer, op: str, a: Sequence[Value], b: Sequence[Value]) -> Value:
+    """Tuples by the first items that differ; the shorter one first if there are none."""
+    if not a or not b:
+        return Known(COMPARE[op][0](len(a), len(b)))
+
+    def rest() -> Value:
+        return _in_order(t, op, a[1:], b[1:])
+
+    strict = {"LtE": "Lt", "GtE": "Gt"}.get(op, op)
+    here = compare(t, strict, a[0], b[0])
+    same = compare(t, "Eq", a[0], b[0])
+    return short_circuit(t, False, here, lambda: short_circuit(t, True, same, rest))
 
 
 def _same_tuples(t: Tracer, a: Sequence[Value], b: Sequence[Value]) -> Value:

@@ -167,7 +167,13 @@ class Outside:
         return Ref(obj)
 
     def refuse_change(self, t: Tracer, obj: Any) -> None:
-        """Lists and dicts of the caller keep what they hold (arrays in them may be written)."""
+        """Lists and dicts of the caller keep what they hold (arrays in them may be written); of
+        what may be one of several objects it is not known which changes."""
+        if obj in t.ambiguous:
+            raise CompileError(
+                f"{t.describe(Ref(obj))} that may be one of several cannot be changed", t.loc,
+                "make a new one instead of changing it",
+            )  # fmt: skip
         if obj in self.contents:
             kind = "list" if isinstance(obj, ListObj) else "dict"
             raise CompileError(

@@ -13,6 +13,8 @@ from tapeless.frontend.scalars import as_type, scalar
 from tapeless.frontend.values import (
     Arr,
     Cx,
+    DictObj,
+    InstanceObj,
     ListObj,
     Maybe,
     Num,
@@ -32,6 +34,7 @@ from tapeless.frontend.join import (
     Form,
     ListForm,
     Number,
+    ObjectForm,
     Same,
     SeqForm,
     Tree,
@@ -62,6 +65,10 @@ def pack(t: Tracer, form: Form, value: Value, out: list[Atom]) -> None:
             )
             for item, part in zip(items, content, strict=True):
                 pack(t, item, part, out)
+        case ObjectForm(items, keys):
+            fields = t.state.heap[value.obj] if isinstance(value, Ref) else {}
+            for item, key in zip(items, keys, strict=True):
+                pack(t, item, fields.get(key, Unbound()), out)
         case SeqForm():
             _pack_seq(t, form, value, out)
 
@@ -120,6 +127,12 @@ def unpack(t: Tracer, form: Form, atoms: list[Var]) -> Value:
             obj = ListObj()
             t.state.heap[obj] = tuple(unpack(t, item, atoms) for item in items)
             return Ref(obj)
+        case ObjectForm(items, keys, cls, home):
+            made = DictObj() if cls is None else InstanceObj(cls, home=home)
+            fields = {k: unpack(t, item, atoms) for k, item in zip(keys, items, strict=True)}
+            t.state.heap[made] = fields
+            t.ambiguous.add(made)
+            return Ref(made)
         case SeqForm(element, leaves):
             size = atoms.pop(0)
             t.nonnegative.add(size)
@@ -149,7 +162,7 @@ def new_vars(form: Form, name: str, out: list[Var], make: Callable[[Type, str], 
             out.append(make(Scalar(dtype), hint))
             if is_complex:
                 out.append(make(Scalar(dtype), hint))
-        case Tree(items) | ListForm(items):
+        case Tree(items) | ListForm(items) | ObjectForm(items):
             for item in items:
                 new_vars(item, name, out, make)
         case ArrayForm(dtype, is_complex, shape):

@@ -174,11 +174,32 @@ def apply_ufunc(t: Tracer, ufunc: np.ufunc, args: Sequence[Value]) -> Value:
     if name not in REAL:
         raise UnsupportedError(f"np.{name} is not supported", t.loc)
     atoms = [convert(t, a, d) for a, d in zip(args, ins, strict=True)]
+    if len(set(ins)) > 1 and name in SIGNED_FIRST:
+        return _compare_signs(t, name, atoms, weak)
     result = REAL[name](t, *(a.atom for a in atoms if isinstance(a, Num)))
     want = from_numpy(out)
     if want is None:
         raise UnsupportedError(f"np.{name} gives element type {out}, which is not supported", t.loc)
     return Num(t.b.cast(result, want), weak)
+
+
+# Comparisons of i64 with u64, and what they are where the signed operand is negative and first.
+SIGNED_FIRST = {"equal": False, "not_equal": True, "less": True, "less_equal": True,
+                "greater": False, "greater_equal": False}  # fmt: skip
+
+
+def _compare_signs(t: Tracer, name: str, args: Sequence[Scalar], weak: bool) -> Value:
+    """i64 and u64 compare as the integers that they are."""
+    a, b = args
+    assert isinstance(a, Num) and isinstance(b, Num)
+    is_first = a.dtype.kind == "i"
+    signed = a if is_first else b
+    turned = not is_first and name not in ("equal", "not_equal")
+    below = SIGNED_FIRST[name] != turned
+    unsigned = [t.b.cast(x.atom, u64) for x in (a, b)]
+    negative = t.b.prim("lt", signed.atom, Const(0, i64))
+    plain = REAL[name](t, *unsigned)
+    return Num(t.b.prim("select", negative, Const(below, bool_), plain), weak)
 
 
 _BOOLEAN = {"logical_and", "logical_or", "logical_not", "logical_xor", "bitwise_and", "bitwise_or",

@@ -87,6 +87,7 @@ def set_attribute(t: Tracer, owner: Value, attr: str, value: Value) -> None:
             if obj.readonly:
                 raise CompileError(f"the field '{attr}' of an argument cannot be rebound", t.loc,
                                    "make a changed copy with dataclasses.replace(...)")  # fmt: skip
+            t.outside.refuse_change(t, obj)
             t.state.heap[obj] = {**t.state.heap[obj], attr: value}
         case Arr() if attr == "shape":
             raise UnsupportedError("assigning .shape is not supported", t.loc, "use .reshape(...)")

@@ -18,6 +18,7 @@ from tapeless.frontend.comprehensions import as_list
 from tapeless.frontend.expressions import evaluate
 from tapeless.frontend.inline import entered, run_body
 from tapeless.frontend.library import LIBRARY
+from tapeless.frontend.operators import compare
 from tapeless.frontend.outside import Outside
 from tapeless.frontend.results import Results
 from tapeless.frontend.signature import Options, Path, Root, Signature, Traced
@@ -25,10 +26,11 @@ from tapeless.frontend.state import Frame
 from tapeless.frontend.statements import block
 from tapeless.frontend.targets import bind
 from tapeless.frontend.tracer import Rules, Tracer
+from tapeless.frontend.truth import negation
 from tapeless.frontend.values import Arr, Value
 from tapeless.ir.syntax import Fun
 
-RULES = Rules(evaluate, block, bind, call, as_list, call_library, LIBRARY)
+RULES = Rules(evaluate, block, bind, call, as_list, compare, negation, call_library, LIBRARY)
 RECURSION = 20_000  # frames of the tracer itself, which nest with the program's
 
 

@@ -53,6 +53,8 @@ class Rules:
     bind: Callable[[Tracer, ast.expr, Value], None]
     call: Callable[[Tracer, Value, Sequence[Value], dict[str, Value]], Value]
     as_list: Callable[[Tracer, Gen], Value]
+    compare: Callable[[Tracer, str, Value, Value], Value]
+    negation: Callable[[Tracer, Value], Value]
     library: Callable[[Tracer, Any, Sequence[Value], dict[str, Value]], Value]
     keys: Container[Any]  # of the library
 
@@ -81,10 +83,12 @@ class Tracer:
         self.frames: list[Frame] = []
         self.nonnegative: set[Atom] = set()
         self.stale: set[ArrayObj] = set()
+        self.ambiguous: set[Any] = set()  # lists, dicts, instances that may be one of several
+        self.appended: set[ArrayObj] = set()  # arrays that lists hold
         self.dependents: dict[ArrayObj, set[ArrayObj]] = {}
         self.marks: list[tuple[int, frozenset[Any]]] = []  # levels, and objects, outside
         self.assumed_not_one: set[Atom] = set()
-        self.list_elements: dict[ListObj, tuple[Any, tuple[Any, ...]]] = {}
+        self.list_elements: dict[ListObj, Any] = {}  # forms of what is appended
         self.loop_hints: dict[Any, Hints] = {}
         self.countable = 0  # loops around that may yet be unrolled
         self.depth = 0

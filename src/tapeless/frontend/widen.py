@@ -11,6 +11,7 @@ from tapeless.frontend.join import (
     Form,
     ListForm,
     Number,
+    ObjectForm,
     Same,
     SeqForm,
     Tree,
@@ -21,6 +22,8 @@ from tapeless.frontend.join import (
 )  # fmt: skip
 from tapeless.frontend.values import (
     Arr,
+    DictObj,
+    InstanceObj,
     Known,
     ListObj,
     Ref,
@@ -57,6 +60,15 @@ def widen(t: Tracer, form: Form, value: Value, name: str) -> Form:
                 return GROWS
             parts = tuple(widen(t, f, v, name) for f, v in zip(items, content, strict=True))
             return form if all(map(_is, parts, items)) else ListForm(parts)
+        case ObjectForm(items, keys, cls), Ref(DictObj() | InstanceObj() as obj) if cls is getattr(
+            obj, "cls", None
+        ) and set(keys) == set(t.state.heap[obj]):
+            fields = t.state.heap[obj]
+            t.ambiguous.add(obj)
+            parts = tuple(
+                widen(t, f, fields[k], f"{name}.{k}") for k, f in zip(keys, items, strict=True)
+            )
+            return form if all(map(_is, parts, items)) else replace(form, items=parts)
         case SeqForm(), Ref(ListObj()):
             return form
         case Same(old), _:

@@ -5,6 +5,8 @@ The table in docs/language.md is made of them by tools/language_table.py.
 
 from tests.conformance.constructs import (
     arrays,
+    combinations,
+    containers,
     differences,
     functions,
     indexing,
@@ -19,6 +21,7 @@ from tests.conformance.constructs import (
 from tests.conformance.constructs.registry import ALL, EXAMPLES, FLOATS, REAL, Example
 
 __all__ = [
-    "ALL", "EXAMPLES", "FLOATS", "REAL", "Example", "arrays", "differences", "functions",
+    "ALL", "EXAMPLES", "FLOATS", "REAL", "Example", "arrays", "combinations",
+    "containers", "differences", "functions",
     "indexing", "libraries", "parallel", "places", "refused", "sizes", "statements", "values",
 ]  # fmt: skip

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from tests.conformance.constructs.registry import A, X, Y, example
@@ -185,3 +187,63 @@ def strings(a):
 @example(SECTION, "step zero", X, refused="0")
 def step_zero(x):
     return x[::0]
+
+
+@example(SECTION, "an array that is collected and then written", X, refused=".copy()")
+def collected_and_written(x):
+    u = x.copy()
+    seen = []
+    for _ in range(len(x)):
+        u[0] += 1.0
+        seen.append(u)
+    return np.array(seen)
+
+
+@example(SECTION, "a list of one array that is written", X, 3, refused=".copy()")
+def listed_and_written(x, n):
+    u = x.copy()
+    r = [u for _ in range(n)]
+    u[0] = 99.0
+    return r[0][0]
+
+
+@example(SECTION, "rows of a list of rows that are written", A, refused="copy")
+def written_rows(a):
+    rows = list(a)
+    rows[0][1] = 5.0
+    return a
+
+
+@example(SECTION, "lists in a list of run-time length that are changed", X, 2, refused="changed")
+def changed_items(x, n):
+    groups = [[v] for v in x]
+    groups[n][0] = 5.0
+    return groups[n][0]
+
+
+@dataclass
+class Counter:
+    count: float
+
+
+@example(SECTION, "an object that may be one of two and is changed", 1.0, refused="changed")
+def changed_object(a):
+    p, q = Counter(1.0), Counter(2.0)
+    r = p if a > 0 else q
+    r.count += 1.0
+    return p.count
+
+
+@example(SECTION, "arguments that have no meaning here", X, refused="order")
+def fortran_order(x):
+    return x.flatten("F")
+
+
+@example(SECTION, "buffers that are swapped on one path only", X, refused=".copy()")
+def swapped_sometimes(x):
+    a, b = x.copy(), x * 2
+    for t in range(3):
+        if x[t] > 0:
+            a, b = b, a
+        a[t] = t
+    return a

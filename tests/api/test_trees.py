@@ -254,3 +254,42 @@ def test_frozen_stays_frozen():
 
     with pytest.raises(tp.errors.CompileError, match="frozen"):
         bad(1.0)
+
+
+def test_decorators_of_methods():
+    class Model:
+        n = 3
+
+        @tp.jit
+        def times(self, x):
+            return x * self.n
+
+        @staticmethod
+        @tp.jit
+        def next(x):
+            return x + 1
+
+        @classmethod
+        @tp.jit
+        def scaled(cls, x):
+            return x * cls.n
+
+        @property
+        @tp.jit
+        def double(self):
+            return self.n * 2.0
+
+        @tp.jit
+        def all(self, x):
+            return self.times(x) + self.next(x) + self.scaled(x) + self.double
+
+    class Other(Model):
+        def times(self, x):
+            return 100 * x
+
+    model = Model()
+    for _ in range(2):  # the second call is one of the fast entry
+        assert (model.times(2.0), Model.next(1.0), model.scaled(2.0)) == (6.0, 2.0, 6.0)
+        assert (model.double, model.all(1.0), Other().all(1.0)) == (6.0, 14.0, 111.0)
+    Model.n = 7
+    assert (Model.scaled(2.0), model.times(2.0), model.all(1.0)) == (14.0, 14.0, 30.0)

@@ -121,6 +121,8 @@ class _Planner:
     def guard(self, path: Path, expected: ArgType) -> None:
         if path in self.places:
             return
+        if path.root.kind == "arg":  # inside of an instance or a class
+            raise TooComplicated
         if isinstance(expected, StaticArg):
             value = reader(path)(self.function, {})
             if not isinstance(value, UNCHANGING):

@@ -218,7 +218,7 @@ class Tracer:
                 return f"a tuple of {len(value.items)}"
             case Ref(obj):
                 return "a list" if isinstance(obj, ListObj) else (
-                    "a dict" if isinstance(obj, DictObj) else f"a {obj.cls.__name__}")  # fmt: skip
+                    "a dict" if isinstance(obj, DictObj) else f"an object of {obj.cls.__name__}")  # fmt: skip
             case Maybe(value=inner):
                 return self.describe(inner)
             case _:

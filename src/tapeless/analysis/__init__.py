@@ -1,0 +1,1 @@
+"""What is known about a program of Core: facts, dependences, extents; the walk that uses them."""

@@ -48,6 +48,7 @@ fuzz: $(VENV)/.dev ## Random programs against plain Python: ARGS="--count 100000
 
 bench-primal: $(VENV)/.bench ## Side by side with Numba, NumPy and C; writes benchmarks/results/
 	$(RUN) -m benchmarks $(ARGS)
+	$(RUN) -m benchmarks.latency
 
 docs: $(VENV)/.dev ## Write the generated pages
 	$(RUN) -m tools.language_table

@@ -41,8 +41,13 @@ print(json.dumps({"first": time.perf_counter() - start, "value": float(value)}))
 """
 
 
+# Python's bytecode is kept, as after an installation.
+BYTECODE = {"PYTHONDONTWRITEBYTECODE": "", "PYTHONPATH": "src:."}
+COLD, AGAIN = 7, 2  # processes with an empty cache, and processes after each with what it left
+
+
 def run_child(code: str, cache: Path) -> dict[str, float]:
-    environment = os.environ | {"TAPELESS_CACHE_DIR": str(cache), "PYTHONPATH": "src:."}
+    environment = os.environ | BYTECODE | {"TAPELESS_CACHE_DIR": str(cache)}
     done = subprocess.run(
         [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True
     )
@@ -52,22 +57,24 @@ def run_child(code: str, cache: Path) -> dict[str, float]:
 
 def compile_times() -> dict[str, float]:
     """Milliseconds: importing, compiling the GMM objective cold and from the cache, and Numba's."""
-    cold, warm, imports = [], [], []
-    for _ in range(5):
+    cold, warm, imports, numba = [], [], [], []
+    with tempfile.TemporaryDirectory() as folder:  # writes the bytecode
+        run_child(CHILD, Path(folder))
+    for _ in range(COLD):
         with tempfile.TemporaryDirectory() as folder:
             cold.append(run_child(CHILD, Path(folder))["first"])
-            for _ in range(2):
+            for _ in range(AGAIN):
                 again = run_child(CHILD, Path(folder))
                 warm.append(again["first"])
                 imports.append(again["import"])
-    with tempfile.TemporaryDirectory() as folder:
-        numba = run_child(NUMBA_CHILD, Path(folder))["first"]
-    return {
+            numba.append(run_child(NUMBA_CHILD, Path(folder))["first"])
+    rows = {
         "import ms": statistics.median(imports) * 1e3,
         "gmm cold ms": statistics.median(cold) * 1e3,
         "gmm from the disk cache ms": statistics.median(warm) * 1e3,
-        "gmm numba cold ms": numba * 1e3,
+        "gmm numba cold ms": statistics.median(numba) * 1e3,
     }
+    return rows | {"gmm cold, share of numba": rows["gmm cold ms"] / rows["gmm numba cold ms"]}
 
 
 def call_overhead() -> dict[str, float]:
@@ -102,11 +109,25 @@ def recompilations() -> dict[str, float]:
     return {"compilations, sizes 2…200": many, "with size 1": len(total.compilations)}
 
 
+def memory() -> dict[str, float]:
+    """Bytes held at one time beside the arguments: as compiled code asks for them, as predicted."""
+    import tapeless as tp  # noqa: PLC0415
+    from benchmarks import memory as programs  # noqa: PLC0415
+    from tools.measured_memory import peak_bytes  # noqa: PLC0415
+
+    rows: dict[str, float] = {}
+    for name, (source, args) in programs.cases().items():
+        compiled = tp.jit(source)
+        rows[f"peak bytes, {name}"] = peak_bytes(compiled, *args)
+        rows[f"predicted, {name}"] = tp.cost(compiled, *args).peak_bytes
+    return rows
+
+
 def main() -> None:
     start = time.perf_counter()
-    rows = compile_times() | call_overhead() | recompilations()
+    rows = compile_times() | call_overhead() | recompilations() | memory()
     for name, value in rows.items():
-        print(f"{name:32}{value:12.1f}")
+        print(f"{name:32}{value:12.{1 if value % 1 else 0}f}")
     results = Path(__file__).parent / "results"
     results.mkdir(exist_ok=True)
     (results / "latency.json").write_text(json.dumps(rows, indent=1) + "\n")

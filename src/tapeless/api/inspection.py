@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from tapeless.analysis.inplace import in_place
 from tapeless.api.jit import Jitted, jit
 from tapeless.api.paths import describe, function_of, reader
 from tapeless.api.plan import Plan
@@ -97,7 +98,8 @@ def cost(g: Any, *args: Any, **kwargs: Any) -> Cost:
     """What g(*args, **kwargs) costs, counted by running its program in the interpreter:
     `.flops`, `.reads`, `.writes` (elements of arrays) and `.peak_bytes`."""
     seen = look(g, args, kwargs)
-    return counted(seen.optimised, *seen.values)
+    owned = own(seen.optimised)
+    return counted(owned.fun, *seen.values, in_place=in_place(owned.fun), reuse=owned.reuse)
 
 
 def source(g: Any, *args: Any, **kwargs: Any) -> str:

@@ -50,17 +50,17 @@ def interpret(fun: Fun, *args: Any, counts: Meter | None = None) -> tuple[Any, .
     values = [_argument(p, a, p in fun.writes) for p, a in zip(fun.params, args, strict=True)]
     params(env, values)
     if counts is not None:
-        _give(values, counts)
+        _give(fun, values, counts)
     del values, args
     with np.errstate(all="ignore"):
         results = run(env)
     return tuple(np.array(r) if isinstance(r, np.ndarray) else r for r in results)
 
 
-def _give(values: list[Any], meter: Meter) -> None:
-    for value in values:
-        if isinstance(value, np.ndarray):
-            meter.given(value)
+def _give(fun: Fun, values: list[Any], meter: Meter) -> None:
+    for param, value in zip(fun.params, values, strict=True):
+        if param.is_array:
+            meter.given(value, param in fun.writes)
 
 
 def _argument(param: Var, value: Any, written: bool) -> Any:
@@ -114,6 +114,8 @@ class _Compiler(NestSteps):
         yield step
         arrays = [v for v in stm.outs if v.is_array]
         dying = (arrays_in(stm.exp) | set(arrays)) - after - self.accs.keys()
+        if isinstance(stm.exp, Call):  # its results are made while its operands are alive
+            yield self.tracker(arrays)
         if dying:
             yield self.clear(dying)
         if arrays:

@@ -84,7 +84,9 @@ class NestSteps(FlatSteps):
     def each(self, exp: Each, outs: tuple[Var, ...], after: set[Var]) -> Step:
         accs = [v for acc in exp.accs for v in acc.vars]
         opens = [
-            self.open(v, init, d) for acc in exp.accs for v, init, d in self.opened(acc, exp, after)
+            self.open(v, init, dies, init not in after)
+            for acc in exp.accs
+            for v, init, dies in self.opened(acc, exp, after)
         ]
         forget = self.forget([i for a in exp.accs for i in a.inits], after, exp)
         track = self.tracker([a for a in accs if a.is_array])
@@ -94,6 +96,10 @@ class NestSteps(FlatSteps):
         shapes = [(self.shape(v), v.dtype.numpy) for v in elements]
         writes = sum(not isinstance(r, Var) or not r.is_array for r in exp.body.results)
         body, meter = self.body(exp.body, after | free_arrays(exp)), self.meter
+        reused = [
+            None if meter is None or v not in meter.reuse else self.slot(meter.reuse[v])
+            for v in elements
+        ]
 
         def run(env: Env) -> None:
             box = sizes(env)
@@ -103,8 +109,11 @@ class NestSteps(FlatSteps):
             track(env)
             arrays = [np.empty(shape(env), dtype) for shape, dtype in shapes]
             if meter is not None:
-                for array in arrays:
-                    meter.track(array)
+                for array, over in zip(arrays, reused, strict=True):
+                    if over is None:
+                        meter.track(array)
+                    else:
+                        meter.moved(env[over], array)
             for cell in product(*map(range, box)):
                 for var, i in zip(vars, cell, strict=True):
                     env[var] = np.int64(i)
@@ -128,9 +137,12 @@ class NestSteps(FlatSteps):
                 self.masks[var] = self.new_slot()
             yield var, init, init not in needed
 
-    def open(self, var: Var, init: Atom, dies: bool) -> Step:
-        """Binds an accumulator to a buffer of its own that starts as `init`."""
-        out, take, mask = self.slot(var), self.taker(init, dies=dies), self.masks.get(var)
+    def open(self, var: Var, init: Atom, dies: bool, free: bool) -> Step:
+        """Binds an accumulator to a buffer of its own that starts as `init`, which the nest (dies)
+        or what comes after it (free) does not need."""
+        over = free and self.meter is not None and var in self.meter.in_place
+        take = self.taker(init, dies=dies, over=over)
+        out, mask = self.slot(var), self.masks.get(var)
 
         def run(env: Env) -> None:
             env[out] = take(env)

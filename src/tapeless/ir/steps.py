@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, Protocol, TypeAlias
 
 import numpy as np
@@ -34,16 +34,23 @@ Step: TypeAlias = Callable[[Env], None]
 class Meter(Protocol):
     """What `interpret` reports to: see `ir.cost`."""
 
+    in_place: Collection[Var]  # accumulators that overwrite an array that their nest reads
+    reuse: Mapping[Var, Var]  # results of nests -> operands that they overwrite
+
     def price(self, exp: Exp, acc: Acc | None) -> tuple[int, int, int]:
         """Flops, reads and writes of one run of a statement, without its bodies."""
 
     def spend(self, flops: int, reads: int, writes: int) -> None: ...
 
-    def track(self, array: np.ndarray) -> None:
-        """`array` is storage of the program's own from now until Python frees it."""
+    def track(self, array: np.ndarray, beside: int = 0) -> None:
+        """`array` is storage of the program's own from now until Python frees it, and with it
+        are `beside` more bytes."""
 
-    def given(self, array: np.ndarray) -> None:
+    def given(self, array: np.ndarray, written: bool) -> None:
         """`array` is storage of the caller's, which costs nothing."""
+
+    def moved(self, old: np.ndarray, new: np.ndarray) -> None:
+        """`new` takes over the storage of `old`, which is still looked at for a while."""
 
 
 # References to an array that only one slot holds, while `take` looks at it: slot, local, argument.
@@ -105,8 +112,9 @@ class FlatSteps(Slots):
 
         return run
 
-    def taker(self, source: Atom, *, dies: bool) -> Callable[[Env], np.ndarray]:
-        """A copy of what is consumed; with a meter its own storage, if nothing else needs it."""
+    def taker(self, source: Atom, *, dies: bool, over: bool = False) -> Callable[[Env], np.ndarray]:
+        """A copy of what is consumed; with a meter its own storage, if nothing else needs it, or
+        if it is written over while it is read."""
         slot, dtype, meter = self.slot(source), source.dtype.numpy, self.meter
 
         def take(env: Env) -> np.ndarray:
@@ -114,6 +122,10 @@ class FlatSteps(Slots):
             if meter is not None and isinstance(old, np.ndarray):
                 if dies and sys.getrefcount(old) == ALONE:
                     return old
+                if over:
+                    new = np.array(old, dtype)
+                    meter.moved(old, new)
+                    return new
                 meter.spend(0, old.size, old.size)
             return np.array(old, dtype)
 
@@ -167,7 +179,10 @@ class FlatSteps(Slots):
             if meter is not None:
                 n = len(row)
                 meter.spend(n * n.bit_length(), n, n)
-            bind(env, [np.argsort(row, kind="stable").astype(np.int64)])
+            order = np.argsort(row, kind="stable").astype(np.int64)
+            if meter is not None:  # runs are merged from one array into another
+                meter.track(order, beside=order.nbytes)
+            bind(env, [order])
 
         return run
 

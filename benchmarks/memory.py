@@ -1,5 +1,5 @@
-"""Programs whose memory is measured: those of the benchmark that hold arrays of their own, and a few
-that cannot but keep several at a time. Sizes are small: the prediction runs in the interpreter."""
+"""Programs whose memory is measured: those of the benchmark that hold arrays of their own, and a
+few that cannot but keep several at a time. Sizes are small: the prediction runs in the interpreter."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 BENCHMARKS = {
-    "chain": None, "histogram": None, "kmeans": (2000, 4, 6), "logsumexp": (2000, 10), "mandelbrot": None,
-    "matmul": None, "nbody": None, "scan": None, "spmv": None, "stencil": None,
+    "chain": None, "histogram": None, "kmeans": (2000, 4, 6), "logsumexp": (2000, 10),
+    "mandelbrot": None, "matmul": None, "nbody": None, "scan": None, "spmv": None, "stencil": None,
     "gmm": (200, 16, 12),
 }  # fmt: skip
 

@@ -60,6 +60,7 @@ def code(example: Example) -> str:
 def cell(line: str) -> str:
     text = line.lstrip()
     escaped = text.replace("&", "&amp;").replace("<", "&lt;").replace("|", "&#124;")
+    escaped = escaped.replace("](", "]&#40;")  # not a link
     return (
         f"<code>{'&nbsp;' * (len(line) - len(text))}{escaped.replace('  # fmt: skip', '')}</code>"
     )

@@ -217,8 +217,9 @@ class Tracer:
             case Tup():
                 return f"a tuple of {len(value.items)}"
             case Ref(obj):
-                return "a list" if isinstance(obj, ListObj) else (
-                    "a dict" if isinstance(obj, DictObj) else f"an object of {obj.cls.__name__}")  # fmt: skip
+                if isinstance(obj, DictObj):
+                    return "a dict"
+                return "a list" if isinstance(obj, ListObj) else f"an object of {obj.cls.__name__}"
             case Maybe(value=inner):
                 return self.describe(inner)
             case _:

@@ -1,4 +1,4 @@
-"""Random statements of whole constructs: state in tuples, closures, rows, overlapping slices, masks."""
+"""Random statements of whole constructs: tuples of state, closures, rows, overlaps, masks."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ class Extras(Statements):
             return super().choice()
         top = not m.depth
         return m.weighted(  # type: ignore[no-any-return]
-            [(2, self.shifted), (1, self.mask), (1, self.least), (1, self.reduced), (1, self.nested_sum),
-             (2 * top, self.tuple_state), (1.5 * top, self.closure), (2 * top, self.rows),
+            [(2, self.shifted), (1, self.mask), (1, self.least), (1, self.reduced),
+             (1, self.nested_sum), (2 * top, self.tuple_state), (1.5 * top, self.closure), (2 * top, self.rows),
              (1 * top, self.complex_array), (1.5 * top, self.narrow), (1 * top, self.until)]
         )  # fmt: skip
 
@@ -80,7 +80,8 @@ class Extras(Statements):
         text, q = m.pick([
             (f"tp.reduce(operator.add, {a.text}, {zero})", many(a.q)),
             (f"tp.reduce(lambda v, w: v + w, {a.text}, {zero})", many(a.q)),
-            (f"tp.reduce(lambda v, w: v if v > w else w, {a.text}, {low})", join(a.q, Exact(0, 10))),
+            (f"tp.reduce(lambda v, w: v if v > w else w, {a.text}, {low})",
+             join(a.q, Exact(0, 10))),
         ])  # fmt: skip
         if m.space[a.text].dtype.itemsize < 4:
             raise Rejected
@@ -172,8 +173,8 @@ class Extras(Statements):
         a = m.pick([x for x in m.arrays("i") if x.dims])
         dtype = m.pick(sorted(NARROW))
         name = m.fresh("a")
-        form = m.pick(["{a}.astype(np.{t})", "({a} * 37).astype(np.{t})", "{a}.astype(np.{t}) + 100",
-                       "{a}.astype(np.{t}) * np.{t}(11)", "-{a}.astype(np.{t})"])  # fmt: skip
+        form = m.pick(["{a}.astype(np.{t})", "({a} * 37).astype(np.{t})",
+                       "{a}.astype(np.{t}) + 100", "{a}.astype(np.{t}) * np.{t}(11)", "-{a}.astype(np.{t})"])  # fmt: skip
         m.emit(f"{name} = {form.format(a=a.text, t=dtype)}")
         value = m.space[name]
         wide = Exact(0, 8 * value.dtype.itemsize)

@@ -76,11 +76,14 @@ def traced(function: Callable[..., Any], args: tuple[Any, ...]) -> Traced:
     return trace(function, signature, Options())
 
 
-def stages(program: Traced) -> Iterator[tuple[str, Fun]]:
-    """The program after tracing and after every pass, verified."""
+def stages(program: Traced, *, every: bool = True) -> Iterator[tuple[str, Fun]]:
+    """The program after tracing and after every pass (or all passes), verified."""
     fun = program.fun
     verify(fun)
     yield "trace", fun
+    if not every:
+        yield "passes", pipeline.optimise(fun, verify=True)
+        return
     for step, new in pipeline.stages(fun):
         verify(new)
         yield step.__module__.removeprefix("tapeless."), new
@@ -249,14 +252,15 @@ class Finding:
 
 def compare(
     function: Callable[..., Any], calls: list[tuple[Any, ...]], tol: float = 1e-12, *,
-    core: bool = True, machine: bool = True, options: dict[str, Any] | None = None,
+    core: bool = True, machine: bool = True, every: bool = True,
+    options: dict[str, Any] | None = None,
 ) -> Finding | None:  # fmt: skip
     """The first road on which a call differs from plain Python. Compile errors are raised."""
     expected = [call(function, args) for args in calls]
     if core:
         for args, want in zip(calls, expected, strict=True):
             program = traced(function, args)
-            for name, fun in stages(program):
+            for name, fun in stages(program, every=every):
                 found = difference(interpreted(function, program, fun, args), want, tol)
                 if found is not None:
                     return Finding(name, found)

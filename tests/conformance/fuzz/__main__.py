@@ -8,15 +8,41 @@ import multiprocessing
 import sys
 import time
 import warnings
+from collections.abc import Iterator, Sequence
+from typing import Any
 
+import tapeless as tp
 from tests.conformance.fuzz.check import Verdict, check
 from tests.conformance.fuzz.program import make
 from tests.conformance.fuzz.shrink import shrink
 
+LONGEST = 300  # seconds without an answer: a program hangs, or broke the process it ran in
 
-def judge(task: tuple[int, bool, bool]) -> tuple[int, Verdict]:
-    seed, core, machine = task
-    return seed, check(make(seed), core=core, machine=machine)
+
+def judge(task: tuple[int, bool, bool, bool]) -> tuple[int, Verdict]:
+    seed, core, machine, every = task
+    return seed, check(make(seed), core=core, machine=machine, every=every)
+
+
+def start() -> None:
+    warnings.simplefilter("ignore")
+    tp.set_num_threads(2)
+
+
+def answers(jobs: int, tasks: Sequence[Any]) -> Iterator[tuple[int, Verdict]]:
+    """What comes of each program; those that never answer are crashes."""
+    missing = {task[0] for task in tasks}
+    with multiprocessing.Pool(jobs, start, maxtasksperchild=500) as pool:
+        results = pool.imap_unordered(judge, tasks)
+        while missing:
+            try:
+                seed, verdict = results.next(timeout=LONGEST)
+            except multiprocessing.TimeoutError:
+                first = sorted(missing)[: 4 * jobs]
+                yield first[0], Verdict("crash", "process", f"no answer, one of {first}")
+                return
+            missing.remove(seed)
+            yield seed, verdict
 
 
 def smallest(seed: int, verdict: Verdict, core: bool, machine: bool) -> str:
@@ -40,23 +66,27 @@ def main() -> int:
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--core", action="store_true", help="the interpreter only")
     parser.add_argument("--machine", action="store_true", help="machine code only")
+    parser.add_argument("--ends", action="store_true", help="not after every single pass")
     parser.add_argument("--show", type=int, default=5, help="how many failures to make small")
     parser.add_argument("--refused", action="store_true", help="show what the compiler refused")
     options = parser.parse_args()
     core, machine = not options.machine, not options.core
-    tasks = [(s, core, machine) for s in range(options.seed, options.seed + options.count)]
-    start = time.perf_counter()
+    seeds = range(options.seed, options.seed + options.count)
+    tasks = [(seed, core, machine, not options.ends) for seed in seeds]
+    began = time.perf_counter()
     counts: collections.Counter[str] = collections.Counter()
     refusals: dict[str, list[int]] = {}
     failures: list[tuple[int, Verdict]] = []
-    with multiprocessing.Pool(options.jobs, maxtasksperchild=2000) as pool:
-        for seed, verdict in pool.imap_unordered(judge, tasks, chunksize=8):
-            counts[verdict.kind] += 1
-            if verdict.failed:
-                failures.append((seed, verdict))
-            elif verdict.kind == "refused":
-                refusals.setdefault(verdict.problem, []).append(seed)
-    seconds = time.perf_counter() - start
+    for seed, verdict in answers(options.jobs, tasks):
+        counts[verdict.kind] += 1
+        if verdict.failed:
+            failures.append((seed, verdict))
+            print(
+                f"{seed}: {verdict.kind} at {verdict.road}: {verdict.problem[:150]!r}", flush=True
+            )
+        elif verdict.kind == "refused":
+            refusals.setdefault(verdict.problem, []).append(seed)
+    seconds = time.perf_counter() - began
     report(failures, options.show, core, machine)
     if options.refused:
         for problem, seeds in sorted(refusals.items(), key=lambda r: -len(r[1])):

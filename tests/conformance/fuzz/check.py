@@ -48,17 +48,19 @@ def load(source: str, seed: int) -> Callable[..., Any]:
 
 
 def check(
-    program: Program, source: str = "", *, core: bool = True, machine: bool = True, sizes: int = 2
-) -> Verdict:
-    """Run a program (or `source` in its place) on arguments of several sizes."""
+    program: Program, source: str = "", *, core: bool = True, machine: bool = True,
+    every: bool = True, sizes: int = 2,
+) -> Verdict:  # fmt: skip
+    """Run a program (or `source` in its place) on arguments of several sizes; `every`: after every
+    pass of the compiler, and not only after all of them."""
     function = load(source or program.source, program.seed)
     chosen = [SIZES[0], *SIZES[1 + program.seed % 4 :][: sizes - 1]]
     calls = [program.arguments(s) for s in chosen]
     tol = TOLERANCE_SINGLE if program.single else TOLERANCE
     try:
-        if core:
+        if core and every:
             program_text(function, calls[0])
-        found = roads.compare(function, calls, tol, core=core, machine=machine)
+        found = roads.compare(function, calls, tol, core=core, machine=machine, every=every)
     except CompileError as error:
         return Verdict("refused", "compiler", error.message)
     except Exception as error:  # noqa: BLE001  # a crash of the compiler is a finding

@@ -1,4 +1,4 @@
-"""Random statements of whole constructs: tuples of state, closures, rows, overlaps, masks."""
+"""Random statements of whole constructs: tuples as state, closures, rows, slices, masks."""
 
 from __future__ import annotations
 

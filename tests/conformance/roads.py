@@ -21,6 +21,7 @@ import numpy as np
 import tapeless as tp
 from tapeless import pipeline
 from tapeless.core.types import from_numpy
+from tapeless.errors import CompileError
 from tapeless.frontend.argtypes import arg_type, plain
 from tapeless.frontend.signature import (
     ArgOut,
@@ -60,6 +61,8 @@ def call(function: Callable[..., Any], args: tuple[Any, ...]) -> Outcome:
         with warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore")
             result = function(*copies)
+    except CompileError:
+        raise
     except Exception as error:  # noqa: BLE001  # whatever the program raises is its outcome
         return Outcome(None, copies, type(error), str(error))
     return Outcome(copy.deepcopy(result), copies)

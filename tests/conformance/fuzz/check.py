@@ -13,7 +13,7 @@ from tapeless.ir.parse import parse
 from tapeless.ir.print import show
 from tests.conformance import roads
 from tests.conformance.fuzz.maker import NAMES
-from tests.conformance.fuzz.program import SIZES, Program
+from tests.conformance.fuzz.program import SIZES, SPARSE, Program
 
 TOLERANCE = 1e-8
 TOLERANCE_SINGLE = 2e-3
@@ -56,11 +56,15 @@ def check(
     function = load(source or program.source, program.seed)
     chosen = [SIZES[0], *SIZES[1 + program.seed % 4 :][: sizes - 1]]
     calls = [program.arguments(s) for s in chosen]
+    large = program.seed % 3 == 0 and not program.single
     tol = TOLERANCE_SINGLE if program.single else TOLERANCE
     try:
         if core and every:
             program_text(function, calls[0])
         found = roads.compare(function, calls, tol, core=core, machine=machine, every=every)
+        if found is None and machine and large:
+            calls = [program.arguments(program.large, SPARSE)]
+            found = roads.compare(function, calls, tol, core=False)
     except CompileError as error:
         return Verdict("refused", "compiler", error.message)
     except Exception as error:  # noqa: BLE001  # a crash of the compiler is a finding

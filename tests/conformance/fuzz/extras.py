@@ -23,7 +23,8 @@ class Extras(Statements):
         top = not m.depth
         return m.weighted(  # type: ignore[no-any-return]
             [(2, self.shifted), (1, self.mask), (1, self.least), (1, self.reduced),
-             (1, self.nested_sum), (2 * top, self.tuple_state), (1.5 * top, self.closure), (2 * top, self.rows),
+             (1, self.nested_sum), (2 * top, self.tuple_state), (1.5 * top, self.closure),
+             (2 * top, self.rows),
              (1 * top, self.complex_array), (1.5 * top, self.narrow), (1 * top, self.until)]
         )  # fmt: skip
 
@@ -174,7 +175,8 @@ class Extras(Statements):
         dtype = m.pick(sorted(NARROW))
         name = m.fresh("a")
         form = m.pick(["{a}.astype(np.{t})", "({a} * 37).astype(np.{t})",
-                       "{a}.astype(np.{t}) + 100", "{a}.astype(np.{t}) * np.{t}(11)", "-{a}.astype(np.{t})"])  # fmt: skip
+                       "{a}.astype(np.{t}) + 100",
+                       "{a}.astype(np.{t}) * np.{t}(11)", "-{a}.astype(np.{t})"])  # fmt: skip
         m.emit(f"{name} = {form.format(a=a.text, t=dtype)}")
         value = m.space[name]
         wide = Exact(0, 8 * value.dtype.itemsize)

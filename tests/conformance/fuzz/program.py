@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from dataclasses import dataclass
 from random import Random
 from typing import Any
@@ -15,6 +16,10 @@ from tests.conformance.fuzz.statements import INDENT
 
 SIZES = ({"n": 5, "m": 3, "k": 7}, {"n": 4, "m": 6, "k": 2}, {"n": 0, "m": 2, "k": 3},
          {"n": 2, "m": 1, "k": 9}, {"n": 1, "m": 3, "k": 1})  # fmt: skip
+LARGE = ({"n": 1500, "m": 3, "k": 70}, {"n": 1500, "m": 3, "k": 70}, {"n": 130, "m": 35, "k": 19},
+         {"n": 21, "m": 17, "k": 19})  # fmt: skip
+SPARSE = 64  # of so many elements of large arrays one is not zero: sums stay exact
+REPEATS = (ast.For, ast.While, ast.ListComp, ast.GeneratorExp)
 INT_TYPES = ("i4", "i2", "u1", "i1", "u4", "u8", "u2")
 
 
@@ -49,9 +54,26 @@ class Program:
     parameters: tuple[Parameter, ...]
     single: bool
 
-    def arguments(self, sizes: dict[str, int]) -> tuple[Any, ...]:
+    def arguments(self, sizes: dict[str, int], every: int = 1) -> tuple[Any, ...]:
+        """Arguments of these sizes; only one in `every` elements is not zero."""
         rng = np.random.default_rng(self.seed)
-        return tuple(p.value(rng, sizes) for p in self.parameters)
+        values = [p.value(rng, sizes) for p in self.parameters]
+        for v in values if every > 1 else ():
+            if isinstance(v, np.ndarray):
+                v[rng.random(v.shape) > 1 / every] = 0
+        return tuple(values)
+
+    @property
+    def large(self) -> dict[str, int]:
+        """Sizes for which threads, lanes and their tails matter, by how deep the loops are."""
+        return LARGE[min(nesting(ast.parse(self.source)), 3)]
+
+
+def nesting(node: ast.AST) -> int:
+    """How many loops are around the innermost expression."""
+    inner = max(map(nesting, ast.iter_child_nodes(node)), default=0)
+    more = len(node.generators) if isinstance(node, ast.ListComp | ast.GeneratorExp) else 1
+    return inner + more * isinstance(node, REPEATS)
 
 
 def make(seed: int, statements: int = 6) -> Program:
@@ -144,4 +166,4 @@ def _results(m: Maker) -> str:
     return ", ".join(dict.fromkeys(chosen))
 
 
-__all__ = ["LEAF", "SIZES", "Parameter", "Program", "make"]
+__all__ = ["LEAF", "SIZES", "SPARSE", "Parameter", "Program", "make"]

@@ -1,5 +1,5 @@
 """Programs whose memory is measured: those of the benchmark that hold arrays of their own, and a
-few that cannot but keep several at a time. Sizes are small: the prediction runs in the interpreter."""
+few that cannot but keep several at a time. Sizes are small: the prediction is the interpreter's."""
 
 from __future__ import annotations
 

@@ -6,6 +6,7 @@ import os
 import signal
 import threading
 import time
+from collections.abc import Iterator
 
 import numpy as np
 import pytest
@@ -100,6 +101,15 @@ def test_a_forked_child_is_serial_and_works():
         assert team() == [1, 2]
 
 
+@pytest.fixture
+def interruptible() -> Iterator[None]:
+    """Python's own handler of Ctrl-C: a shell starts what runs behind with the signal ignored."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("interruptible")
 def test_ctrl_c_ends_a_long_call():
     long = 1 << 40
     timer = threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT))

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import html
 import linecache
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from tapeless.api.inspection import Look, look
+from tapeless.api.inspection import Look, header, look
 from tapeless.api.kernels import choices
 from tapeless.core.names import Atom, Const, Loc, Var
 from tapeless.ir.print import show as show_core
@@ -29,6 +30,7 @@ from tapeless.ir.syntax import (
     Let,
     Loop,
     Monoid,
+    Prim,
     Put,
     Scan,
     Sort,
@@ -126,16 +128,63 @@ def decisions(seen: Look) -> Iterator[Note]:
     twofold = versions(desugar(seen.optimised))
     fun, tests = own(twofold.fun).fun, twofold.tests
     plans = schedule(fun, parallel=seen.settings.parallel, tests=tests)
-    return Decisions(fun, plans, tests).of(fun.body, 0)
+    return Decisions(Words(fun, header(seen).bindings), plans, tests).of(fun.body, 0)
+
+
+class Words:
+    """Sizes as the user would write them: in terms of arguments."""
+
+    def __init__(self, fun: Fun, bindings: tuple[str, ...]) -> None:
+        self.known = dict(zip(fun.params, bindings, strict=True))
+        self.meant: dict[Var, Prim] = {}
+        self._collect(fun.body)
+
+    def _collect(self, body: Body) -> None:
+        for stm in body.stms:
+            if isinstance(stm.exp, Prim):
+                self.meant[stm.outs[0]] = stm.exp
+            for inner in bodies_of(stm.exp):
+                self._collect(inner)
+
+    def of(self, atom: Atom | int) -> str:
+        if not isinstance(atom, Var):
+            return str(atom.value if isinstance(atom, Const) else atom)
+        if atom in self.known:
+            return self.known[atom]
+        match self.meant.get(atom):
+            case Prim("max", (size, Const(value=0)) | (Const(value=0), size)):
+                return self.of(size)  # a size is not negative
+            case Prim("add", (left, Const(value=value)) | (Const(value=value), left)):
+                return f"{self.of(left)} {'-' if value < 0 else '+'} {abs(value)}"
+            case Prim("add" | "sub" as op, (left, right)):
+                return f"{self.of(left)} {'+' if op == 'add' else '-'} {self.factor(right)}"
+            case Prim("mul", (left, right)):
+                return f"{self.factor(left)} * {self.factor(right)}"
+            case Prim("floordiv", (left, right)):
+                return f"{self.factor(left)} // {self.factor(right)}"
+        return atom.hint
+
+    def factor(self, atom: Atom | int) -> str:
+        text = self.of(atom)
+        return f"({text})" if " " in text else text
+
+    def box(self, sizes: tuple[Atom, ...]) -> str:
+        if len(sizes) == 1:
+            return self.of(sizes[0])
+        return " × ".join(map(self.factor, sizes)) or "one point"
+
+    def memory(self, var: Var) -> str:
+        """Bytes of an array, in terms of its sizes."""
+        return " · ".join([str(var.dtype.bytes), *map(self.factor, var.shape)]) + " bytes"
 
 
 class Decisions:
     """A walk over the program as it is lowered."""
 
-    def __init__(self, fun: Fun, plans: Plans, tests: frozenset[Var]) -> None:
+    def __init__(self, words: Words, plans: Plans, tests: frozenset[Var]) -> None:
+        self.words = words
         self.plans = plans
         self.tests = tests
-        self.params = {p for p in fun.params if p.is_array}
 
     def of(self, body: Body, depth: int) -> Iterator[Note]:
         for stm in body.stms:
@@ -156,21 +205,26 @@ class Decisions:
             case If(cond) if cond in self.tests:
                 yield "indices are checked once, in front of the loop"
             case Each() if is_copy(exp):
-                yield f"copies {stm.outs[0].hint} ({memory(stm.outs[0])}): it is needed again later"
+                yield f"copies {self.array(stm.outs[0])}: it is needed again later"
             case Each(_, sizes, accs, _):
-                yield f"parallel over {box(sizes)}: {self.plan(exp)}"
+                yield f"parallel over {self.words.box(sizes)}: {self.plan(exp)}"
                 yield from (accumulator(a) for a in accs)
                 yield from self.arrays(stm, depth)
             case Fold(_, size, _, _) | Scan(_, size, _, _):
                 word = "reduction" if isinstance(exp, Fold) else "scan"
-                yield f"{word} over {box((size,))} by an operator of its own: {self.plan(exp)}"
+                where = self.words.of(size)
+                yield f"{word} over {where} by an operator of its own: {self.plan(exp)}"
                 yield from self.arrays(stm, depth)
             case Loop(form, params):
-                turns = f"{name(form.size)} passes" if isinstance(form, For) else "until its end"
+                turns = (
+                    f"{self.words.of(form.size)} passes"
+                    if isinstance(form, For)
+                    else "until its end"
+                )
                 carried = ", ".join(p.hint for p in params) or "nothing"
                 yield f"sequential, {turns}; carries {carried}"
             case Alloc(kind):
-                yield f"allocates {stm.outs[0].hint} ({memory(stm.outs[0])}), {kind}"
+                yield f"allocates {self.array(stm.outs[0])}, {kind}"
             case Append(array):
                 yield f"appends to {array.hint}, which grows in place"
             case Sort(array):
@@ -178,7 +232,8 @@ class Decisions:
             case Call(callee):
                 yield f"calls {callee}"
             case Check(_, error, message):
-                yield f"checked: {error}{f' ({message})' if message else ''}"
+                shown = re.sub(r"\{\d+\}", "…", message)
+                yield f"checked: {error}{f' ({shown})' if shown else ''}"
             case Index(array, _, modes) | Update(array, _, _, modes):
                 yield from index_check(array, modes)
             case Put(targets, _, _, modes):
@@ -198,8 +253,10 @@ class Decisions:
             parts.append(text)
         return "; ".join(parts) or "a single pass"
 
-    @staticmethod
-    def arrays(stm: Let, depth: int) -> Iterator[str]:
+    def array(self, var: Var) -> str:
+        return f"{var.hint} ({self.words.memory(var)})"
+
+    def arrays(self, stm: Let, depth: int) -> Iterator[str]:
         """New arrays among the results."""
         if isinstance(stm.exp, Each):
             made = stm.outs[: len(stm.exp.body.results)]
@@ -208,7 +265,7 @@ class Decisions:
         for out in made:
             if out.is_array:
                 where = " in every pass" if depth else ""
-                yield f"makes {out.hint} ({memory(out)}){where}"
+                yield f"makes {self.array(out)}{where}"
 
 
 def accumulator(acc: Acc) -> str:
@@ -227,17 +284,3 @@ def index_check(array: Var, modes: str) -> Iterator[str]:
             yield f"checked: {kind} of axis {axis} of {array.hint}"
         elif mode == "i":
             yield f"ignored where outside: axis {axis} of {array.hint}"
-
-
-def name(atom: Atom) -> str:
-    return str(atom.value) if isinstance(atom, Const) else atom.hint
-
-
-def box(sizes: tuple[Atom, ...]) -> str:
-    return " × ".join(map(name, sizes)) or "one point"
-
-
-def memory(var: Var) -> str:
-    """Bytes of an array, in terms of its sizes."""
-    sizes = [str(s) if isinstance(s, int) else s.hint for s in var.shape]
-    return " · ".join([str(var.dtype.bytes), *sizes]) + " bytes"

@@ -204,6 +204,8 @@ def test_explain_names_lines_and_decisions():
     assert "u[1:-1] = 0.5 * (u[:-2] + u[2:])" in text
     assert {"core", "optimised", "loops", "llvm"} <= seen.stages.keys()
     assert "define" in seen.stages["llvm"]
+    assert "sequential, steps passes" in text
+    assert "parallel over u.shape[0] - 2" in text
     page = seen._repr_html_()
     assert "<table>" in page and "&lt;" in page
 

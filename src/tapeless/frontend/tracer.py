@@ -18,7 +18,6 @@ from tapeless.frontend.values import (
     ArrayMethod,
     ArrayObj,
     Cx,
-    DictObj,
     Fn,
     Gen,
     InstanceObj,
@@ -216,10 +215,10 @@ class Tracer:
                 return f"an array of {kind} and rank {value.rank}"
             case Tup():
                 return f"a tuple of {len(value.items)}"
+            case Ref(InstanceObj(cls=cls)):
+                return f"an object of {cls.__name__}"
             case Ref(obj):
-                if isinstance(obj, DictObj):
-                    return "a dict"
-                return "a list" if isinstance(obj, ListObj) else f"an object of {obj.cls.__name__}"
+                return "a list" if isinstance(obj, ListObj) else "a dict"
             case Maybe(value=inner):
                 return self.describe(inner)
             case _:

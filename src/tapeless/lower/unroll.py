@@ -21,17 +21,17 @@ OPERATORS = {"+": "add", "*": "mul", "min": "min", "max": "max"}
 def unroll(body: Body) -> Body:
     """`body` with the small sums of its nests written out, inner ones first."""
     stms: list[Let] = []
-    names: dict[Var, Atom] = {}
+    walk = Rewriter(fresh=False)  # sums that are sizes are in types: arrays change their names too
     for stm in body.stms:
-        new = Rewriter(names, fresh=False).let(stm) if names else stm
+        new = walk.let(stm) if walk.map else stm
         new = Let(new.outs, map_bodies(new.exp, unroll), new.loc)
         if isinstance(new.exp, Each) and is_small(new.exp):
             unrolled = _Unrolled(new, new.exp)
             stms += unrolled.run()
-            names.update(zip(new.outs, unrolled.finals(), strict=True))
+            walk.map.update(zip(new.outs, unrolled.finals(), strict=True))
         else:
             stms.append(new)
-    return Body(tuple(stms), Rewriter(names, fresh=False).atoms(body.results))
+    return Body(tuple(stms), walk.atoms(body.results))
 
 
 def is_small(exp: Each) -> bool:

@@ -93,6 +93,11 @@ def masked_array(x, mask):
     return x[mask], x[mask] * x[mask], len(x[mask])
 
 
+@example(SECTION, "masks and index arrays of one axis among several", T)
+def masks_of_axes(t):
+    return t[:, [True, False, True]], t[:, :, [0, 2]], t[[0, 1], [1, 2]], t[[0, 1], :, [1, 2]]
+
+
 @example(SECTION, "masks in writes", X)
 def masks_write(x):
     y = x.copy()

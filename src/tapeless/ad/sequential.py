@@ -5,7 +5,7 @@ each i < n with (acc by ⊕) { put acc[k] <- e }   becomes   for i < n: acc[k] =
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from tapeless.core.names import Atom, Const, Var
 from tapeless.core.types import INDEX, Array, Scalar, Type
@@ -42,10 +42,10 @@ def combining_as_loops(stm: Let) -> list[Let]:
     with b.scope() as stms:
         outs = _Carrying(b).nest(exp)
         names = dict(zip(outs, stm.outs, strict=True))
-    return [*_named(stms, names)]
+    return [*named(stms, names)]
 
 
-def _named(stms: Sequence[Let], names: dict[Atom, Var]) -> list[Let]:
+def named(stms: Sequence[Let], names: Mapping[Atom, Var]) -> list[Let]:
     """The statements with results called `names`; results that are no variable of theirs stay."""
     rewriter = Rewriter({v: n for v, n in names.items() if isinstance(v, Var)}, fresh=False)
     out: list[Let] = []
@@ -157,7 +157,7 @@ class _Carrying:
             case Each():
                 results = self.nest(stm.exp)
                 names = dict(zip(results, stm.outs, strict=True))
-                self.b.scopes[-1][:] = _named(self.b.scopes[-1], names)
+                self.b.scopes[-1][:] = named(self.b.scopes[-1], names)
                 self.now = {v: names.get(a, a) for v, a in self.now.items()}
                 return
         self.now.update(zip(touched, outs, strict=True))

@@ -208,9 +208,10 @@ class InReturn(Rewriter):
 
     def nest(self, exp: Each) -> Each:
         """A nest written for the return sweep: what is free in it is put in place."""
-        body = exp.body
-        self.map.update(
-            (v, now) for v in free_vars(body) if (now := self.reverse.value(v)) is not v
-        )
         sizes = self.atoms(exp.sizes)
-        return Each(exp.vars, sizes, exp.accs, Rewriter(self.map, fresh=False).body(body))
+        return Each(exp.vars, sizes, exp.accs, self.closed(exp.body))
+
+    def closed(self, body: Body) -> Body:
+        """A body written for the return sweep, what is free in it put in place."""
+        names = {v: now for v in free_vars(body) if (now := self.reverse.value(v)) is not v}
+        return Rewriter(names, fresh=False).body(body)

@@ -11,10 +11,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
-from tapeless.ad.sequential import stored
+from tapeless.ad.revolve import Run, Schedule, is_revolved
+from tapeless.ad.sequential import named, stored
 from tapeless.core.names import Atom, Const, Var
 from tapeless.core.types import INDEX, Array, Scalar, Type
-from tapeless.ir.build import ONE, ZERO
+from tapeless.ir.build import ONE, ZERO, Builder
 from tapeless.ir.syntax import (
     PROVED,
     Alloc,
@@ -89,7 +90,20 @@ class Branched:
         yield Let(outs, If(self.exp.cond, then, orelse), self.let.loc)
 
 
-Item = Plain | Repeated | Branched
+@dataclass(eq=False)
+class Revolved:
+    """A loop of the forward sweep that keeps some of its states for the return sweep."""
+
+    let: Let
+    exp: Loop
+    lets: list[Let]
+    run: Run
+
+    def frozen(self) -> Iterator[Let]:
+        yield from self.lets
+
+
+Item = Plain | Repeated | Branched | Revolved
 
 
 class Node:
@@ -102,7 +116,7 @@ class Node:
         self.parent = parent
         self.owner = owner
         self.items: list[Item] = []
-        self.defs: dict[Var, Plain | Repeated | Branched] = {}
+        self.defs: dict[Var, Item] = {}
         self.params: set[Var] = set()
         self.memo: dict[Var, Atom] = {}
         self.back: list[Let] = []
@@ -133,9 +147,13 @@ class Node:
             item = self.item(stm)
             self.items.append(item)
             self.defs.update(dict.fromkeys(stm.outs, item))
+            if isinstance(item, Revolved):
+                self.defs.update((o, item) for let in item.lets for o in let.outs)
 
     def item(self, stm: Let) -> Item:
         match stm.exp:
+            case Loop() if is_revolved(stm.exp):
+                return revolved(stm, stm.exp)
             case Loop(form, params, _, body):
                 loop = Repeated(stm, stm.exp, Node(self))
                 loop.child.owner = loop
@@ -157,6 +175,19 @@ class Node:
         """The position right after `var` gets its value."""
         item = self.defs.get(var)
         return 0 if item is None else self.items.index(item) + 1
+
+
+def revolved(stm: Let, exp: Loop) -> Revolved:
+    """The loop as it runs first: up to its end, leaving states on the way."""
+    b = Builder()
+    b.loc = stm.loc
+    with b.scope() as lets:
+        schedule = Schedule(b, exp)
+        run = Run(ZERO, exp.inits, schedule.first(schedule.slots()))
+        run = schedule.forward(schedule.size, b.prim("sub", schedule.size, ONE), run)
+        results = schedule.passes(run.at, schedule.size, run.state)
+    names: dict[Atom, Var] = dict(zip(results, stm.outs, strict=True))
+    return Revolved(stm, exp, named(lets, names), run)
 
 
 # Records ----------------------------------------------------------------------------------------

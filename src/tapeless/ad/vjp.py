@@ -16,7 +16,7 @@ from tapeless.ad.again import without_puts
 from tapeless.ad.loops import Loops
 from tapeless.ad.partials import row
 from tapeless.ad.prepare import for_reverse
-from tapeless.ad.tree import Branched, Node, Plain, Repeated
+from tapeless.ad.tree import Branched, Node, Plain, Repeated, Revolved
 from tapeless.analysis.activity import active
 from tapeless.core.names import Atom, Var
 from tapeless.errors import UnsupportedError
@@ -91,6 +91,9 @@ class Reverse(Loops):
                 case Repeated(let):
                     self.b.loc = let.loc
                     self.loop(item)
+                case Revolved(let):
+                    self.b.loc = let.loc
+                    self.revolve(item)
                 case Branched(let):
                     self.b.loc = let.loc
                     self.branch(item)

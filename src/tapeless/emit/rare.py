@@ -84,10 +84,12 @@ define internal i64 @tp.product(i64 %x, i64 %y) noinline nounwind willreturn mem
 
 
 def take(module: Module) -> str:
-    """ptr (ctx, bytes): memory of the arena, aligned for vectors, or null."""
+    """ptr (ctx, bytes): memory of the arena, aligned for vectors, or null. No bytes take a line
+    too: an arena without any memory has no place for them."""
     return module.define("tp.take", f"""\
 define internal ptr @tp.take(ptr %ctx, i64 %bytes) noinline nounwind {{
-  %up = add i64 %bytes, {CACHE_LINE - 1}
+  %some = call i64 @llvm.umax.i64(i64 %bytes, i64 1)
+  %up = add i64 %some, {CACHE_LINE - 1}
   %need = and i64 %up, {-CACHE_LINE}
 {field("ends", END)}
   %top = load i64, ptr %ctx, align 8

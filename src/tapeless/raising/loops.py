@@ -24,10 +24,10 @@ from tapeless.raising.thread import Threads
 
 
 def run(fun: Fun) -> Fun:
-    return _Raise().run(fun)
+    return Raise().run(fun)
 
 
-class _Raise(FactsRewriter):
+class Raise(FactsRewriter):
     """Innermost loops first; facts describe the place that the walk is at. `meeting`: the pass of
     the loop just tried that others wait for."""
 

@@ -124,3 +124,14 @@ def test_an_index_out_of_range_is_still_an_error():
 
     with pytest.raises(IndexError):
         tp.jit(runs_over)(np.ones((9, 4)))
+
+
+def test_iterations_called_independent_are():
+    def each(a):
+        for b in tp.each(a.shape[0]):
+            for i in range(1, a.shape[1]):
+                for j in range(i):
+                    a[b, i] -= a[b, j] * a[b, i]
+        return a
+
+    same(each, np.random.default_rng(0).random((30, 5)))

@@ -39,6 +39,7 @@ from tapeless.ir.syntax import (
 from tapeless.ir.types_of import atom_of
 from tapeless.ir.walk import Rewriter, refresh, statements, uses
 from tapeless.raising.loops import Raise
+from tapeless.raising.races import INDEPENDENT
 
 T = TypeVar("T")
 LARGEST = 4096  # cells of a slice that lanes keep next to each other
@@ -123,8 +124,9 @@ class _Slices(Raise):
                 size = let(INDEX, Prim("mul", (size, atom_of(n))))
             total = let(INDEX, Prim("add", (total, size)))
         small = let(BOOL, Prim("le", (total, Const(LARGEST, INDEX.dtype))))
+        kind = "auto" if loop.reverse.kind == INDEPENDENT else loop.reverse.kind  # shown by `nest`
         arms = []
-        for exp in (nest, loop):
+        for exp in (nest, replace(loop, reverse=replace(loop.reverse, kind=kind))):
             outs = tuple(o.fresh() for o in stm.outs)
             arms.append(refresh(Body((Let(outs, exp, stm.loc),), outs)))
         return Let(stm.outs, If(small, arms[0], arms[1]), stm.loc)

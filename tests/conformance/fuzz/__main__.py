@@ -81,9 +81,7 @@ def main() -> int:
         counts[verdict.kind] += 1
         if verdict.failed:
             failures.append((seed, verdict))
-            print(
-                f"{seed}: {verdict.kind} at {verdict.road}: {verdict.problem[:150]!r}", flush=True
-            )
+            print(seed, verdict.kind, verdict.road, repr(verdict.problem[:150]), flush=True)
         elif verdict.kind == "refused":
             refusals.setdefault(verdict.problem, []).append(seed)
     seconds = time.perf_counter() - began

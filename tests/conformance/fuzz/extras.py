@@ -165,7 +165,7 @@ class Extras(Statements):
         name, out = m.fresh("c"), m.fresh("a")
         form = m.pick(["({0} * {0}).real", "np.abs({0})", "({0} + 1.0).imag", "np.conj({0}).imag",
                        "({0} * 1j).real", "np.exp({0} * 0.1).real"])  # fmt: skip
-        m.emit(f"{name} = {a.text} + 1j * {a.text}[::-1]", f"{out} = {form.format(name)}")
+        m.emit(f"{name} = {a.text} + 1j * {a.text}[::-1]", f"{out} = {form.format(name)} + 0.0")
         m.bind(self.declared(out, Expr("", "f", ROUGH, a.dims)))
 
     def narrow(self) -> None:

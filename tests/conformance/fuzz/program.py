@@ -92,7 +92,7 @@ def make(seed: int, statements: int = 6) -> Program:
         elif p.scalar:
             m.bind(Name(p.name, "scalar", kind, leaf(kind), fixed=True))
         else:
-            write = kind in "if" and rng.random() < 0.3 and bool(p.dims)
+            write = kind in "if" and rng.random() < 0.3 and bool(p.dims) and p.dtype != "u8"
             m.bind(Name(p.name, "array", kind, leaf(kind), p.dims, fixed=True, readonly=not write))
             written += [p.name] * write
     m.space = snapshot(m.space)

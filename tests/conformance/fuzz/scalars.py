@@ -326,6 +326,9 @@ class Scalars:
         if not only and shape[0] and m.chance(0.25):
             return Expr(f"{m.pick(['max', 'min'])}({body} {clause})", kind, body.q)
         text = f"sum({body} {clause}{only})"
-        if kind == "f":  # a sum of nothing is the int 0
+        # A sum of nothing is the int 0, whatever its elements would have been: give it a type.
+        if kind == "f":
             text = m.pick([f"(0.0 + {text})", f"sum(({body} {clause}{only}), 0.0)"])
+        elif only or not isinstance(m.value(text), int):
+            text = f"(np.int64(0) + {text})"
         return Expr(text, kind, many(body.q, 4))

@@ -91,7 +91,9 @@ class Statements:
         rank = np.ndim(value)
         kind = kind_of(value)
         dims = e.dims if len(e.dims) == rank else tuple(f"{text}.{k}" for k in range(rank))
-        return Name(text, "array" if rank else "scalar", kind, e.q, dims)
+        # u8 with i8 is f8, and what a negative float is as u8 depends on the machine
+        wide = np.asarray(value).dtype == np.uint64
+        return Name(text, "array" if rank else "scalar", kind, e.q, dims, fixed=wide, readonly=wide)
 
     def new_scalar(self) -> None:
         m = self.m

@@ -1,7 +1,16 @@
 """Ordinary numeric Python functions, compiled to native code. No tape."""
 
 from tapeless import errors
-from tapeless.api.derivatives import grad, jacfwd, jvp, value_and_grad
+from tapeless.api.derivatives import (
+    grad,
+    hessian,
+    hvp,
+    jacfwd,
+    jacobian,
+    jacrev,
+    jvp,
+    value_and_grad,
+)  # fmt: skip
 from tapeless.api.functional import functional
 from tapeless.api.inspection import cost, source
 from tapeless.api.jit import jit
@@ -39,7 +48,7 @@ __version__ = "0.1.0.dev0"
 
 __all__ = [
     "bool_", "clear_cache", "complex64", "complex128", "cost", "disable_jit", "each", "errors",
-    "explain", "f32", "f64", "functional", "grad", "i8", "i16", "i32", "i64", "iverson", "jacfwd",
-    "jit", "jvp", "loop", "map", "random", "reduce", "reduce_by_index", "scan", "scatter",
-    "set_num_threads", "source", "u8", "u16", "u32", "u64", "value_and_grad",
+    "explain", "f32", "f64", "functional", "grad", "hessian", "hvp", "i8", "i16", "i32", "i64",
+    "iverson", "jacfwd", "jacobian", "jacrev", "jit", "jvp", "loop", "map", "random",
+    "reduce", "reduce_by_index", "scan", "scatter", "set_num_threads", "source", "u8", "u16", "u32", "u64", "value_and_grad",
 ]  # fmt: skip

@@ -34,7 +34,10 @@ def row(
     if rule is None:
         if is_flat(op):
             return (None,) * len(args)
-        raise UnsupportedError(f"'{op}' has no derivative")
+        raise UnsupportedError(
+            f"'{op}' has no derivative", b.loc,
+            "give the function around it a rule of its own: tp.custom_jvp, tp.custom_vjp",
+        )  # fmt: skip
     return rule(Scalars(b, out, value), *args, out)
 
 
@@ -50,10 +53,10 @@ FLAT = frozenset({
 
 
 def _cast(b: Builder, x: Atom, out: Atom) -> Row:
-    """y = x in another precision: s ↦ s in the precision of x. Integers have no derivative."""
+    """y = x in another precision: s ↦ s in the other one. Integers have no derivative."""
     if not (x.dtype.is_float and out.dtype.is_float):
         return (None,)
-    return (lambda s: b.cast(s, x.dtype),)
+    return (lambda s: b.cast(s, out.dtype if s.dtype is x.dtype else x.dtype),)
 
 
 # Arithmetic -------------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from tapeless.api.paths import function_of, reader
-from tapeless.api.plan import UNCHANGING, Plan
+from tapeless.api.plan import Plan, is_unchanging
 from tapeless.core.types import dtype_named
 from tapeless.forms.elements import ArrayOf
 from tapeless.frontend.signature import (
@@ -99,7 +99,7 @@ class _Planner:
                 return fc.NumberIn(PYTHON[dtype.kind])
             case NumberArg(dtype):
                 return fc.ScalarIn(dtype)
-            case StaticArg(value) if isinstance(value, UNCHANGING):
+            case StaticArg(value) if is_unchanging(value):
                 return fc.SameIn(value)
         raise TooComplicated
 
@@ -125,7 +125,7 @@ class _Planner:
             raise TooComplicated
         if isinstance(expected, StaticArg):
             value = reader(path)(self.function, {})
-            if not isinstance(value, UNCHANGING):
+            if not is_unchanging(value):
                 raise TooComplicated
             self._captured(path, fc.SameIn(value))
         else:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from tapeless.core.names import Atom, Const, Loc
-from tapeless.frontend.argtypes import captured_type
+from tapeless.frontend.argtypes import captured_type, plain
 from tapeless.frontend.signature import (
     ArgType,
     ArrayArg,
@@ -139,6 +139,13 @@ def tree_steps(tree: TreeArg) -> list[tuple[str, Any]]:
 UNCHANGING = (str, int, bool, type(None), type, type(np), type(len), type(tree_steps), np.ufunc)
 
 
+def is_unchanging(value: Any) -> bool:
+    """Whether this object will mean the same as long as it is the same object."""
+    if isinstance(value, tuple):
+        return all(map(is_unchanging, value))
+    return isinstance(plain(value), UNCHANGING)
+
+
 class Expectation:
     """A guard as a quick test: an object seen before needs no second look."""
 
@@ -154,6 +161,6 @@ class Expectation:
             return True
         guard = self.guard
         fits = captured_type(value, guard.path, self.dynamic) == guard.expected
-        if fits and isinstance(value, UNCHANGING):
+        if fits and is_unchanging(value):
             self.seen = value
         return fits

@@ -166,6 +166,11 @@ def source_of(function: types.FunctionType) -> Source:
     return _CACHE[code]
 
 
+def note_source(code: types.CodeType, source: Source) -> None:
+    """The source of code that was made from a tree, not from a file."""
+    _CACHE[code] = source
+
+
 def _find(code: types.CodeType, scope: dict[str, object]) -> Source:
     file = code.co_filename
     lines = _file_lines(code)
@@ -198,7 +203,7 @@ def _find_in_file(text: str, code: types.CodeType) -> Source:
             Loc(file, code.co_firstlineno, function=code.co_name),
             "reload the module, or run the cell again",
         )
-    return Source(nodes[0], file, code.co_name)
+    return Source(nodes[-1], file, code.co_name)  # a lambda in a lambda comes after it
 
 
 def _spans(node: FunctionNode, code: types.CodeType) -> bool:

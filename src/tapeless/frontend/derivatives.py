@@ -3,214 +3,128 @@ and put in place of the call."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import types
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tapeless.ad.jvp import forward
 from tapeless.ad.vjp import reverse
-from tapeless.core.names import Atom, Const, Var
+from tapeless.core.names import Atom, Const, Loc, Var
 from tapeless.errors import CompileError
-from tapeless.frontend.arrays import materialise
+from tapeless.frontend.argtypes import plain
+from tapeless.frontend.arrays import scalar_value
+from tapeless.frontend.comprehensions import as_list
+from tapeless.frontend.construct import array_of
 from tapeless.frontend.join import Form, form_of, spelled
+from tapeless.frontend.leaves import (
+    Directions,
+    Leaf,
+    detached,
+    float_leaves,
+    independent,
+    of_atoms,
+)  # fmt: skip
 from tapeless.frontend.packing import pack, unpack
-from tapeless.frontend.places import meet, new_array
 from tapeless.frontend.rule import Args, Kwargs, known
 from tapeless.frontend.scalars import scalar
 from tapeless.frontend.values import (
-    NONE,
-    Arr,
     Cx,
-    DictObj,
-    InstanceObj,
+    Gen,
     Known,
-    ListObj,
+    Many,
     Num,
     Ref,
+    Rng,
     Seq,
+    Staged,
     Tup,
     Value,
     is_number,
 )  # fmt: skip
 from tapeless.ir.syntax import Body, Fun
-from tapeless.ir.walk import Rewriter, free_vars
+from tapeless.ir.walk import free_vars, refresh
 
 if TYPE_CHECKING:
     from tapeless.frontend.tracer import Tracer
 
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Leaf:
-    """A float that a function is differentiated by: its own variable, and what it stands for."""
-
-    var: Var
-    atom: Atom
-
-
-# Trees of values --------------------------------------------------------------------------------
-
-
-def on_leaves(t: Tracer, value: Value, number: Callable[[Value], Value],
-              array: Callable[[Arr], Value]) -> Value:  # fmt: skip
-    """A tree of new containers, its numbers and arrays mapped."""
-    value = spelled(value)
-    if is_number(value):
-        return number(value)
-    match value:
-        case Arr():
-            return array(value)
-        case Tup(items, cls):
-            return Tup(tuple(on_leaves(t, v, number, array) for v in items), cls)
-        case Ref(obj):
-            content = t.state.heap[obj]
-            new: Any = {ListObj: ListObj, DictObj: DictObj}.get(type(obj), lambda: None)()
-            if isinstance(content, Seq):
-                leaves = tuple(array(leaf) for leaf in content.leaves)
-                content = Seq(content.size, content.form, leaves)  # type: ignore[arg-type]  # arrays map to arrays
-            elif isinstance(content, dict):
-                content = {k: on_leaves(t, v, number, array) for k, v in content.items()}
-            else:
-                content = tuple(on_leaves(t, v, number, array) for v in content)
-            if isinstance(obj, InstanceObj):
-                new = InstanceObj(obj.cls, "", obj.value, None, obj.home)
-            t.state.heap[new] = content
-            return Ref(new)
-        case _:
-            return value
-
-
-def independent(t: Tracer, value: Value, leaves: list[Leaf]) -> Value:
-    """A copy of an argument whose floats are leaves."""
-
-    def leaf(atom: Atom) -> Var:
-        var = t.fresh(atom.type, atom.hint if isinstance(atom, Var) else "x")
-        t.b.level[var] = len(t.b.scopes) - 1
-        leaves.append(Leaf(var, atom))
-        return var
-
-    def number(value: Value) -> Value:
-        x = scalar(t, value)
-        if isinstance(x, Cx):
-            return Cx(leaf(x.re), leaf(x.im), x.weak)
-        return Num(leaf(x.atom), x.weak) if x.dtype.is_float else value
-
-    def array(value: Arr) -> Value:
-        content = materialise(t, value)
-        return new_array(t, leaf(content) if content.dtype.is_float else content, value.is_complex)
-
-    return on_leaves(t, value, number, array)
-
-
-def detached(t: Tracer, value: Value) -> Value:
-    """A copy of an argument that the function may write without the caller's seeing it."""
-    return on_leaves(t, value, lambda v: v, lambda a: new_array(t, materialise(t, a), a.is_complex))
-
-
-def in_place_of(t: Tracer, value: Value, atoms: Iterator[Atom]) -> Value:
-    """The tree of an argument with other numbers in place of its floats, None for the rest."""
-
-    def number(value: Value) -> Value:
-        x = scalar(t, value)
-        if isinstance(x, Cx):
-            return Cx(next(atoms), next(atoms))
-        return Num(next(atoms)) if x.dtype.is_float else NONE
-
-    def array(value: Arr) -> Value:
-        if not value.dtype.is_float:
-            return NONE
-        content = next(atoms)
-        assert isinstance(content, Var)
-        return new_array(t, content, value.is_complex)
-
-    return on_leaves(t, value, number, array)
-
-
-def tangents_of(t: Tracer, value: Value, dot: Value, out: list[Atom | None]) -> None:
-    """The floats of `dot`, which has the structure of `value`; None stands for zero."""
-    value, dot = spelled(value), spelled(dot)
-    count: list[Atom | None] = []
-    if isinstance(dot, Known) and dot.value is None:
-        on_leaves(t, value, lambda v: _zeros(t, v, count), lambda a: _zeros(t, a, count))
-        out += count
-        return
-    match value, dot:
-        case Tup(xs), Tup(ds) if len(xs) == len(ds):
-            for x, d in zip(xs, ds, strict=True):
-                tangents_of(t, x, d, out)
-        case Ref(a), Ref(b) if isinstance(t.state.heap[a], dict) and isinstance(
-            t.state.heap[b], dict
-        ) and t.state.heap[a].keys() == t.state.heap[b].keys():  # fmt: skip
-            for key, x in t.state.heap[a].items():
-                tangents_of(t, x, t.state.heap[b][key], out)
-        case Ref(a), Ref(b) if isinstance(t.state.heap[a], tuple) and isinstance(
-            t.state.heap[b], tuple
-        ) and len(t.state.heap[a]) == len(t.state.heap[b]):  # fmt: skip
-            for x, d in zip(t.state.heap[a], t.state.heap[b], strict=True):
-                tangents_of(t, x, d, out)
-        case Arr(), Arr() if value.rank == dot.rank and value.is_complex == dot.is_complex:
-            if value.dtype.is_float:
-                for have, want in zip(dot.shape, value.shape, strict=True):
-                    meet(t, have, want, "a tangent differs in shape from what it belongs to")
-                out.append(_same_type(t, dot, value))
-        case _ if is_number(value) and is_number(dot):
-            _number_tangent(t, value, dot, out)
-        case _:
-            raise CompileError(
-                f"a tangent is {t.describe(dot)}, where {t.describe(value)} has to be met", t.loc,
-                "give it the structure and the shapes of what it belongs to",
-            )  # fmt: skip
-
-
-def _zeros(t: Tracer, value: Value, count: list[Atom | None]) -> Value:
-    x = value if isinstance(value, Arr) else scalar(t, value)
-    if x.dtype.is_float:
-        count += [None] * (2 if isinstance(x, Cx) else 1)
-    return value
-
-
-def _same_type(t: Tracer, dot: Arr, value: Arr) -> Var:
-    if dot.dtype != value.dtype:
-        dot = t.library("astype", dot, Known(value.dtype.numpy.type))  # type: ignore[assignment]  # an array stays one
-    return materialise(t, dot)
-
-
-def _number_tangent(t: Tracer, value: Value, dot: Value, out: list[Atom | None]) -> None:
-    x, d = scalar(t, value), scalar(t, dot)
-    if isinstance(x, Cx):
-        re, im = (d.re, d.im) if isinstance(d, Cx) else (d.atom, Const(0.0, x.dtype))
-        out += [t.b.cast(re, x.dtype), t.b.cast(im, x.dtype)]
-    elif x.dtype.is_float:
-        assert isinstance(d, Num)
-        out.append(t.b.cast(d.atom, x.dtype))
-
-
-# Tracing apart ----------------------------------------------------------------------------------
+VALUE, FIRST = "value", "first"  # seeds: 1 for the result, or for the first one of two
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Traced:
-    """A call traced on leaves: its Core, what it gives, how that travels."""
+    """A call traced on leaves: its Core, what it gives, how that travels, what it is called."""
 
     body: Body
     out: Value
     form: Form
     leaves: list[Leaf]
+    name: str
+
+    def unpacked(self, t: Tracer, atoms: Sequence[Atom]) -> Value:
+        """The result of the call, from the atoms that it travels as."""
+        return unpack(t, self.form, list(atoms))  # type: ignore[arg-type]  # constants travel too
 
 
 def traced(t: Tracer, f: Value, args: Args, kwargs: Kwargs, picks: Sequence[int]) -> Traced:
+    """f(*args, **kwargs), independent of where it is called; its leaves are the floats of the
+    arguments at `picks`. Arrays that it writes are its own."""
+    name = named(t, f)
+    t.b.loc = t.b.loc or place_of(f)
     leaves: list[Leaf] = []
     with t.construct(), t.b.scope() as stms:
         inputs = [
             independent(t, a, leaves) if k in picks else detached(t, a) for k, a in enumerate(args)
         ]
         names = {k: detached(t, v) for k, v in kwargs.items()}
-        out = t.rules.call(t, f, inputs, names)
+        out = returned(t, t.rules.call(t, f, inputs, names))
         form = form_of(t, out)
         atoms: list[Atom] = []
         pack(t, form, out, atoms)
         body = t.b.body(tuple(atoms))
+    if not leaves:
+        raise CompileError(
+            f"{name} has no float among the arguments to differentiate by", t.loc,
+            "integers have no derivative: pass floats, or choose other argnums",
+        )  # fmt: skip
+    if not float_leaves(t, out):
+        raise CompileError(
+            f"{name} gives {t.describe(out)}: without a float among its results it has no"
+            " derivative", t.loc,
+            f"return floats; tp.functional({name}) returns also what the function writes",
+        )  # fmt: skip
     body = Body(tuple(stms), body.results)
-    return Traced(optimised(t, body, leaves), out, form, leaves)
+    return Traced(optimised(t, body, leaves), out, form, leaves, name)
+
+
+def named(t: Tracer, f: Value) -> str:
+    name = t.describe(f)
+    return "the lambda" if name == "<lambda>" else name
+
+
+def place_of(f: Value) -> Loc | None:
+    """Where a function stands: for errors of a call that stands nowhere in compiled code."""
+    function = plain(f.value) if isinstance(f, Known) else None
+    if not isinstance(function, types.FunctionType):
+        return None
+    code = function.__code__
+    return Loc(code.co_filename, code.co_firstlineno, function=code.co_name)
+
+
+def returned(t: Tracer, value: Value) -> Value:
+    """A result as the caller of a compiled function gets it: iterators and lists of run-time
+    length are arrays."""
+    value = spelled(value)
+    match value:
+        case Gen():
+            return returned(t, as_list(t, value))
+        case Rng() | Many():
+            return array_of(t, value, None)
+        case Ref(obj) if isinstance(t.state.heap[obj], Seq):
+            return array_of(t, value, None)
+        case Tup(items, cls):
+            return Tup(tuple(returned(t, v) for v in items), cls)
+    return scalar_value(t, value)
 
 
 def optimised(t: Tracer, body: Body, leaves: list[Leaf]) -> Body:
@@ -226,7 +140,7 @@ def optimised(t: Tracer, body: Body, leaves: list[Leaf]) -> Body:
 
 def emit(t: Tracer, body: Body, leaves: list[Leaf]) -> tuple[Atom, ...]:
     """The statements of `body` here, its leaves replaced by what they stand for."""
-    put = Rewriter({leaf.var: leaf.atom for leaf in leaves}, fresh=False).body(body)
+    put = refresh(body, {leaf.var: leaf.atom for leaf in leaves})
     t.b.scopes[-1].extend(put.stms)
     for stm in put.stms:
         for out in stm.outs:
@@ -234,13 +148,17 @@ def emit(t: Tracer, body: Body, leaves: list[Leaf]) -> tuple[Atom, ...]:
     return put.results
 
 
-def positions(t: Tracer, argnums: Value, count: int) -> tuple[int, ...]:
+def positions(t: Tracer, argnums: Value, args: Args, name: str) -> tuple[int, ...]:
     """Which arguments to differentiate by."""
     given = known(t, argnums, "argnums")
     picks = given if isinstance(given, tuple | list) else (given,)
+    count = len(args)
     for k in picks:
         if not isinstance(k, int) or not -count <= k < count:
-            raise CompileError(f"argnums: there is no positional argument {k!r}", t.loc)
+            raise CompileError(
+                f"argnums: {name} is called with {count} positional arguments, there is no"
+                f" argument {k!r}", t.loc, "they are counted from 0",
+            )  # fmt: skip
     return tuple(k % count for k in picks)
 
 
@@ -250,53 +168,116 @@ def positions(t: Tracer, argnums: Value, count: int) -> tuple[int, ...]:
 def pull_rule(t: Tracer, args: Args, kwargs: Kwargs) -> Value:
     """(f(*args), cotangents of the arguments at `argnums`), for a cotangent of the result."""
     f, argnums, seed, *primals = args
-    picks = positions(t, argnums, len(primals))
+    t.b.loc = t.b.loc or place_of(f)
+    picks = positions(t, argnums, primals, named(t, f))
     call = traced(t, f, primals, kwargs, picks)
-    if not call.leaves:
-        raise CompileError(f"{t.describe(f)} has no float argument to differentiate by", t.loc)
-    seeds = seeds_of(t, call, seed, t.describe(f))
-    body = reverse(call.body, [leaf.var for leaf in call.leaves], seeds)
-    atoms = emit(t, body, call.leaves)
-    count = len(call.body.results)
-    out = unpack(t, call.form, list(atoms[:count]))  # type: ignore[arg-type]  # constants travel as well
-    bars = iter(atoms[count:])
-    grads = [in_place_of(t, primals[k], bars) for k in picks]
+    out, bars = pulled(t, call, seeds_of(t, call, seed))
+    rest = iter(bars)
+    grads = tuple(of_atoms(t, primals[k], rest) for k in picks)
     single = not isinstance(known(t, argnums, "argnums"), tuple | list)
-    return Tup((out, grads[0] if single else Tup(tuple(grads))))
+    return Tup((out, grads[0] if single else Tup(grads)))
 
 
-def seeds_of(t: Tracer, call: Traced, seed: Value, name: str) -> list[Atom | None]:
-    """A cotangent per result atom: 1 for the only float scalar if `seed` is None."""
+def pulled(t: Tracer, call: Traced, seeds: Sequence[Atom | None]) -> tuple[Value, tuple[Atom, ...]]:
+    """The result of the call, and the cotangents of its leaves."""
+    atoms = emit(t, reverse(call.body, [leaf.var for leaf in call.leaves], seeds), call.leaves)
+    count = len(call.body.results)
+    return call.unpacked(t, atoms[:count]), atoms[count:]
+
+
+def seeds_of(t: Tracer, call: Traced, seed: Value) -> list[Atom | None]:
+    """A cotangent per result atom."""
     results = call.body.results
-    if isinstance(seed, Known) and seed.value is None:
-        first = spelled(call.out)
-        value = first.items[0] if isinstance(first, Tup) and first.items else first
-        if not (is_number(value) and isinstance(x := scalar(t, value), Num) and x.dtype.is_float):
-            raise CompileError(
-                f"{name} gives {t.describe(value)}: a gradient needs one real number", t.loc,
-                "use vjp with a cotangent, or jacobian",
-            )  # fmt: skip
+    if isinstance(seed, Known) and seed.value in (VALUE, FIRST):
+        number_of(t, call, has_aux=seed.value == FIRST)
         return [Const(1.0, results[0].dtype), *(None for _ in results[1:])]
-    flat: list[Atom | None] = []
-    tangents_of(t, call.out, seed, flat)
-    given = iter(flat)
+    given = iter(Directions(t, "cotangent").atoms(call.out, seed, f"the result of {call.name}"))
     return [next(given) if r.dtype.is_float else None for r in results]
 
 
+def number_of(t: Tracer, call: Traced, *, has_aux: bool) -> None:
+    """An error unless the result is one real number (the first one of two, if there is more)."""
+    value = call.out
+    if has_aux:
+        if not (isinstance(value, Tup) and len(value.items) == 2):
+            raise CompileError(
+                f"{call.name} gives {t.describe(value)}: with has_aux it has to give two values",
+                t.loc, "return (value, whatever else)",
+            )  # fmt: skip
+        value = value.items[0]
+    x = scalar(t, value) if is_number(value) else None
+    if isinstance(x, Num) and x.dtype.is_float:
+        return
+    remedy = "use vjp with a cotangent, or jacobian"
+    if isinstance(x, Cx):
+        remedy = "return its real part or its absolute value, or use vjp"
+    elif isinstance(value, Tup) and not has_aux:
+        remedy = "return the number first and set has_aux=True, or use vjp or jacobian"
+    raise CompileError(
+        f"{call.name} gives {t.describe(value)}: a gradient needs one real number", t.loc, remedy
+    )
+
+
 def push_rule(t: Tracer, args: Args, kwargs: Kwargs) -> Value:
-    """(f(*primals), its tangent) for tangents of the primals."""
-    f, primals, tangents = args
-    primals, tangents = spelled(primals), spelled(tangents)
-    if not (isinstance(primals, Tup) and isinstance(tangents, Tup)
-            and len(primals.items) == len(tangents.items)):  # fmt: skip
-        raise CompileError("jvp takes a tuple of primals and one of tangents, equally long", t.loc)
-    call = traced(t, f, primals.items, kwargs, range(len(primals.items)))
-    flat: list[Atom | None] = []
-    for x, d in zip(primals.items, tangents.items, strict=True):
-        tangents_of(t, x, d, flat)
-    dots = {leaf.var: dot for leaf, dot in zip(call.leaves, flat, strict=True) if dot is not None}
-    body = forward(call.body, dots)
-    atoms = emit(t, body, call.leaves)
+    """(f(*primals), its tangent) for tangents of the primals at `argnums`."""
+    f, argnums, tangents, *primals = args
+    t.b.loc = t.b.loc or place_of(f)
+    picks = positions(t, argnums, primals, named(t, f))
+    call = traced(t, f, primals, kwargs, picks)
+    return Tup(pushed(t, call, dots_of(t, call, [primals[k] for k in picks], tangents, picks)))
+
+
+def dots_of(
+    t: Tracer, call: Traced, primals: Args, tangents: Value, picks: Sequence[int]
+) -> dict[Var, Atom]:
+    """The tangents of the leaves that have one."""
+    tangents = spelled(tangents)
+    if not (isinstance(tangents, Tup) and len(tangents.items) == len(primals)):
+        raise CompileError(
+            f"{call.name} takes {len(primals)} primals here: a tuple of as many tangents is needed,"
+            f" not {t.describe(tangents)}", t.loc, "pass (tangent, …), with None for zero",
+        )  # fmt: skip
+    flat = [
+        atom
+        for x, d, k in zip(primals, tangents.items, picks, strict=True)
+        for atom in Directions(t, "tangent").atoms(x, d, f"argument {k}")
+    ]
+    pairs = zip(call.leaves, flat, strict=True)
+    return {leaf.var: dot for leaf, dot in pairs if dot is not None}
+
+
+def pushed(t: Tracer, call: Traced, dots: dict[Var, Atom]) -> tuple[Value, Value]:
+    """The result of the call, and its tangent."""
+    atoms = emit(t, forward(call.body, dots), call.leaves)
     count = len(call.body.results)
-    out = unpack(t, call.form, list(atoms[:count]))  # type: ignore[arg-type]
-    return Tup((out, in_place_of(t, out, iter(atoms[count:]))))
+    out = call.unpacked(t, atoms[:count])
+    return out, of_atoms(t, out, iter(atoms[count:]))
+
+
+# Linear maps at a point -------------------------------------------------------------------------
+
+
+def vjp_rule(t: Tracer, args: Args, kwargs: Kwargs) -> Value:
+    """(f(*primals), pullback): the function is traced here, once, whatever becomes of its
+    arguments later."""
+    f, *primals = args
+    call = traced(t, f, primals, kwargs, range(len(primals)))
+
+    def pullback(t: Tracer, args: Args, kwargs: Kwargs) -> Value:
+        (seed,) = args
+        bars = iter(pulled(t, call, seeds_of(t, call, seed))[1])
+        return Tup(tuple(of_atoms(t, x, bars) for x in primals))
+
+    return Tup((call.unpacked(t, emit(t, call.body, call.leaves)), Staged(pullback)))
+
+
+def linearize_rule(t: Tracer, args: Args, kwargs: Kwargs) -> Value:
+    """(f(*primals), its derivative there as a function of tangents)."""
+    f, *primals = args
+    picks = range(len(primals))
+    call = traced(t, f, primals, kwargs, picks)
+
+    def push(t: Tracer, args: Args, kwargs: Kwargs) -> Value:
+        return pushed(t, call, dots_of(t, call, primals, Tup(tuple(args)), picks))[1]
+
+    return Tup((call.unpacked(t, emit(t, call.body, call.leaves)), Staged(push)))

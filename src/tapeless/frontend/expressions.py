@@ -45,7 +45,7 @@ def evaluate(t: Tracer, node: ast.expr) -> Value:
     rule = EXPRESSIONS.get(type(node))
     before = t.b.loc
     frame = t.frames[-1]
-    if not frame.is_library:
+    if not frame.is_hidden:
         t.b.loc = frame.source.loc(node)
     if rule is None:
         raise UnsupportedError(f"this expression ({type(node).__name__}) is not supported", t.loc,

@@ -14,10 +14,11 @@ from tapeless.errors import CompileError
 from tapeless.frontend.accumulate import reduce_over
 from tapeless.frontend.arrays import copy, generate, scalar_value
 from tapeless.frontend.construct import as_array
-from tapeless.frontend.derivatives import pull_rule, push_rule
+from tapeless.frontend.derivatives import linearize_rule, pull_rule, push_rule, vjp_rule
 from tapeless.frontend.folds import fold_over, monoid_of, scan_over
 from tapeless.frontend.iteration import iterate, make_range, row
 from tapeless.frontend.join import form_of, spelled
+from tapeless.frontend.leaves import float_leaves, rebuilt
 from tapeless.frontend.places import Indices, element, meet, new_array, numpy_dtype, read_object
 from tapeless.frontend.rule import Args, Kwargs, Rule, known, simple
 from tapeless.frontend.scalars import convert, index_atom
@@ -34,6 +35,7 @@ from tapeless.frontend.values import (
     Tup,
     Value,
     is_number,
+    weak_int,
 )  # fmt: skip
 from tapeless.ir.build import ZERO
 from tapeless.ir.syntax import IGNORE, Acc, Each, For, Loop, Put, Reverse, Update
@@ -284,7 +286,25 @@ def _option(t: Tracer, value: Value) -> Atom | None:
     return index_atom(t, value, "an option of loop")
 
 
-_MODULE = "tapeless.forms"
+# Trees ------------------------------------------------------------------------------------------
+
+
+def _leaves(t: Tracer, tree: Value) -> Value:
+    return Tup(tuple(float_leaves(t, tree)))
+
+
+def _like(t: Tracer, tree: Value, values: Value) -> Value:
+    values = spelled(values)
+    assert isinstance(values, Tup)
+    return rebuilt(t, tree, iter(values.items))
+
+
+def _tabulate(t: Tracer, size: Value, f: Value) -> Value:
+    bound = index_atom(t, size, "the size of a table")
+    return generate(t, (bound,), lambda idx: t.call(f, weak_int(idx[0])))
+
+
+_MODULE, _API = "tapeless.forms", "tapeless.api"
 
 
 def _itself(t: Tracer, args: Args, kwargs: Kwargs) -> Value:
@@ -298,6 +318,9 @@ FORMS: dict[str, Rule] = {
     f"{_MODULE}.parallel.reduce_by_index": simple(_reduce_by_index),
     f"{_MODULE}.brackets.iverson": simple(_iverson), f"{_MODULE}.loops.each": simple(_each),
     f"{_MODULE}.loops.loop": simple(_loop),
-    "tapeless.api.derivatives.pull": pull_rule, "tapeless.api.derivatives.push": push_rule,
-    "tapeless.api.jit.jit": _itself, "tapeless.api.derivatives.compiled": _itself,
+    f"{_API}.operations.pull": pull_rule, f"{_API}.operations.push": push_rule,
+    f"{_API}.operations.leaves": simple(_leaves), f"{_API}.operations.like": simple(_like),
+    f"{_API}.operations.tabulate": simple(_tabulate),
+    f"{_API}.pullbacks.vjp": vjp_rule, f"{_API}.pullbacks.linearize": linearize_rule,
+    f"{_API}.jit.jit": _itself, f"{_API}.derived.derived": lambda t, args, kwargs: args[2],
 }  # fmt: skip

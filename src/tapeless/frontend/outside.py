@@ -81,7 +81,7 @@ class Outside:
                 return Unbound(f"'{name}' is used before it is given a value")
         else:
             value = frame.globals.get(name, vars(builtins).get(name))
-        if frame.is_library:
+        if frame.is_library or (frame.is_hidden and kind == "global"):
             return Known(value)
         return self.value(t, value, self._variable(t, frame, kind, name))
 

@@ -14,6 +14,7 @@ from tapeless.frontend.values import ArrayObj, DictObj, HeapObj, Known, Value
 FLOW = "$flow"  # how the current block ended: one of the codes below
 RETURNED = "$return"  # the value of an executed `return`
 LIBRARY = ("tapeless.frontend.", "tapeless.forms.")  # code that is the compiler's own
+HIDDEN = (*LIBRARY, "tapeless.api.")  # code that errors do not point at
 NORMAL, BREAK, CONTINUE, RETURN, DEAD = range(5)
 
 
@@ -21,8 +22,8 @@ class Frame:
     """Local names of one call. `parent` is the frame that a nested function closes over."""
 
     __slots__ = (
-        "captured", "cells", "globals", "is_library", "liveness", "locals", "owner", "parent",
-        "source",
+        "captured", "cells", "globals", "is_hidden", "is_library", "liveness", "locals", "owner",
+        "parent", "source",
     )  # fmt: skip
 
     def __init__(
@@ -34,7 +35,9 @@ class Frame:
         self.captured = captured
         self.parent = parent
         self.owner = owner
-        self.is_library = str(globals.get("__name__", "")).startswith(LIBRARY)
+        module = str(globals.get("__name__", ""))
+        self.is_library = module.startswith(LIBRARY)
+        self.is_hidden = module.startswith(HIDDEN)
         self.locals: dict[str, Value] = {FLOW: Known(NORMAL)}
         self.cells: dict[str, DictObj] = {}  # of names that nested functions rebind
         self.liveness = Liveness()

@@ -7,6 +7,7 @@ import sys
 import types
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path as File
 from typing import Any
 
 from tapeless.core.names import Var
@@ -31,6 +32,7 @@ from tapeless.frontend.values import Arr, Value
 from tapeless.ir.syntax import Fun
 
 RULES = Rules(evaluate, block, bind, call, as_list, compare, negation, call_library, LIBRARY)
+PACKAGE = str(File(__file__).parents[1])
 RECURSION = 20_000  # frames of the tracer itself, which nest with the program's
 
 
@@ -76,9 +78,10 @@ def _entry(t: Tracer, function: Any, signature: Signature) -> tuple[types.Functi
         )
     source = source_of(target)
     t.codes[target.__code__] = None
-    t.b.loc = source.loc(source.node)
     cells = dict(zip(target.__code__.co_freevars, target.__closure__ or (), strict=True))
     frame = Frame(source, target.__globals__, cells)
+    if not source.file.startswith(PACKAGE):
+        t.b.loc = source.loc(source.node)
     for name, arg in signature:
         frame.locals[name] = t.outside.typed(t, arg, Path(Root("arg", name)))
     if isinstance(function, types.MethodType):

@@ -107,7 +107,7 @@ class Tracer:
         """What is emitted inside carries the location of `node` (library code: its caller's)."""
         before = self.b.loc
         frame = self.frames[-1]
-        if not frame.is_library:
+        if not frame.is_hidden:
             self.b.loc = frame.source.loc(node)
         try:
             yield

@@ -1,0 +1,67 @@
+"""The operations of the compiler that derivatives are written with.
+
+Each has a rule in `frontend`; called from Python, it is a compiled program of its own.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tapeless.api.jit import jit
+from tapeless.api.settings import disable_jit
+
+
+def pull(f: Any, argnums: Any, seed: Any, *args: Any, **kwargs: Any) -> Any:
+    """(f(*args), f'(args)ᵀ·seed) by the arguments at `argnums`. `seed` "value": 1, for a result of
+    one number; "first": 1 for the first of two results."""
+    with disable_jit(False):
+        return _pull(f, argnums, seed, *args, **kwargs)
+
+
+def push(f: Any, argnums: Any, tangents: Any, *args: Any, **kwargs: Any) -> Any:
+    """(f(*args), f'(args)·tangents) by the arguments at `argnums`."""
+    with disable_jit(False):
+        return _push(f, argnums, tangents, *args, **kwargs)
+
+
+def leaves(tree: Any) -> Any:
+    """The floats of a tree, numbers and arrays, in order."""
+    with disable_jit(False):
+        return _leaves(tree)
+
+
+def like(tree: Any, values: Any) -> Any:
+    """The tree with `values` in place of its floats, None in place of all else."""
+    with disable_jit(False):
+        return _like(tree, values)
+
+
+def tabulate(size: Any, f: Any) -> Any:
+    """f(i) for i < size, each float of it an array over i."""
+    with disable_jit(False):
+        return _tabulate(size, f)
+
+
+@jit(static_argnames=("f", "argnums"))
+def _pull(f: Any, argnums: Any, seed: Any, *args: Any, **kwargs: Any) -> Any:
+    return pull(f, argnums, seed, *args, **kwargs)
+
+
+@jit(static_argnames=("f", "argnums"))
+def _push(f: Any, argnums: Any, tangents: Any, *args: Any, **kwargs: Any) -> Any:
+    return push(f, argnums, tangents, *args, **kwargs)
+
+
+@jit
+def _leaves(tree: Any) -> Any:
+    return leaves(tree)
+
+
+@jit
+def _like(tree: Any, values: Any) -> Any:
+    return like(tree, values)
+
+
+@jit(static_argnames=("f",))
+def _tabulate(size: Any, f: Any) -> Any:
+    return tabulate(size, f)

@@ -7,6 +7,7 @@ from typing import TypeAlias
 from tapeless.analysis.dependence import Access, Level, access
 from tapeless.analysis.enter import after, inside
 from tapeless.analysis.facts import Facts
+from tapeless.analysis.mentions import Mentions
 from tapeless.core.names import Atom, Var
 from tapeless.ir.syntax import Body, Each, Exp, Fold, For, If, Index, Iverson, Loop, Put, Scan
 from tapeless.ir.walk import atoms_of, bodies_of
@@ -23,8 +24,11 @@ def nest_levels(facts: Facts, vars: tuple[Var, ...]) -> Levels:
 class Accesses:
     """Reads of `array` and Puts to `acc` in a body, in order."""
 
-    def __init__(self, facts: Facts, mark: int, array: Var, acc: Var | None = None) -> None:
-        self.facts, self.mark, self.array, self.acc = facts, mark, array, acc
+    def __init__(
+        self, facts: Facts, mentions: Mentions, mark: int, array: Var, acc: Var | None = None
+    ) -> None:
+        self.facts, self.mentions, self.mark = facts, mentions, mark
+        self.array, self.acc = array, acc
         self.accesses: list[Access] = []
         self.clock = 0
 
@@ -40,8 +44,9 @@ class Accesses:
                     self.record(at, modes, levels, arms, writes=True)
                 case _ if self.array in atoms_of(exp):
                     return False
-            for inner in bodies_of(exp):
-                if not self.inner(exp, inner, levels, arms):
+            if bodies_of(exp) and not self.mentions.of(exp).isdisjoint((self.array, self.acc)):
+                complete = [self.inner(exp, b, levels, arms) for b in bodies_of(exp)]
+                if not all(complete):
                     return False
             after(self.facts, stm)
         return self.array not in body.results

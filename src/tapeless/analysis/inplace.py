@@ -11,6 +11,7 @@ from tapeless.analysis.accesses import Accesses, nest_levels
 from tapeless.analysis.dependence import Dependence
 from tapeless.analysis.enter import after, entered, inside
 from tapeless.analysis.facts import Facts
+from tapeless.analysis.mentions import Mentions
 from tapeless.core.names import Var
 from tapeless.ir.syntax import Acc, Body, Each, Fun
 from tapeless.ir.walk import bodies_of, free_vars
@@ -55,7 +56,7 @@ def overwrites_safely(facts: Facts, exp: Each, acc: Acc) -> bool:
     mark = facts.mark()
     inside(facts, exp, exp.body)
     levels = nest_levels(facts, exp.vars)
-    found = Accesses(facts, mark, array, acc.vars[0])
+    found = Accesses(facts, Mentions(), mark, array, acc.vars[0])
     complete = found.body(exp.body, levels, ())
     facts.undo(mark)
     if not complete:

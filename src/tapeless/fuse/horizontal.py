@@ -9,17 +9,18 @@ The later one moves up to the earlier one, or the earlier down, past statements 
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 
 from tapeless.analysis.lastuse import Uses
+from tapeless.analysis.mentions import Mentions
 from tapeless.core.names import Var
 from tapeless.fuse.cost import length
 from tapeless.ir.effects import consumed, is_pure_exp
 from tapeless.ir.sizes import Sizes
 from tapeless.ir.syntax import Body, Check, Each, Exp, Fun, If, Index, Iverson, Let, Prim
 from tapeless.ir.types_of import size_of
-from tapeless.ir.walk import Rewriter, bodies_of, free_vars, map_bodies, statements, type_vars
+from tapeless.ir.walk import Rewriter, bodies_of, map_bodies, statements, type_vars
 
 LONGEST = 80  # statements of a merged body: what lives in it should stay in registers
 
@@ -35,6 +36,8 @@ class _Merger:
         self.sizes = Sizes()
         self.defs: dict[Var, Exp] = {}
         self.uses = Uses()
+        self.mentions = Mentions()
+        self.known: dict[int, tuple[Exp, _Traits]] = {}
         self.changed = False
 
     def body(self, body: Body) -> Body:
@@ -63,24 +66,39 @@ class _Merger:
     def merge_into_earlier(self, stms: list[Let]) -> None:
         """Merge the last statement with an earlier one if possible."""
         later, q = stms[-1].exp, len(stms) - 1
-        if not isinstance(later, Each) or _has_nests(later):
+        if not isinstance(later, Each) or self.traits(later).has_nests:
             return
+        between = _Between()
         for p in range(q - 1, -1, -1):
             earlier = stms[p].exp
-            if not isinstance(earlier, Each) or not self.alike(earlier, later):
-                continue
-            place = self.place(stms, p, q)
-            if place is None or not self.mergeable(stms[p], stms[q]):
-                continue
-            stms[place] = merged(stms[p], stms[q])
-            del stms[p + q - place]
-            self.changed = True
-            return
+            if isinstance(earlier, Each) and self.alike(earlier, later):
+                moves_down = self.place(stms[p], stms[q], between)
+                if moves_down is not None and self.mergeable(stms[p], stms[q]):
+                    stms[q if moves_down else p] = merged(stms[p], stms[q])
+                    del stms[p if moves_down else q]
+                    self.changed = True
+                    return
+            between.add(stms[p], self.traits(earlier))
+
+    def traits(self, exp: Exp) -> _Traits:
+        known = self.known.get(id(exp))
+        if known is None:
+            known = self.known[id(exp)] = exp, self._traits(exp)
+        return known[1]
+
+    def _traits(self, exp: Exp) -> _Traits:
+        taken = frozenset(v for v in consumed(exp) if isinstance(v, Var))
+        has_nests, size = False, 0
+        if isinstance(exp, Each):
+            has_nests, size = _has_nests(exp), length(exp.body)
+        mentions, reads = self.mentions.of(exp), self.uses.of(exp)
+        return _Traits(mentions, reads, taken, is_pure_exp(exp), has_nests, size)
 
     def alike(self, a: Each, b: Each) -> bool:
-        if len(a.sizes) != len(b.sizes) or _has_nests(a):
+        first, second = self.traits(a), self.traits(b)
+        if len(a.sizes) != len(b.sizes) or first.has_nests:
             return False
-        if length(a.body) + length(b.body) > LONGEST:
+        if first.length + second.length > LONGEST:
             return False
         return all(
             self.sizes.same(size_of(m), size_of(n)) for m, n in zip(a.sizes, b.sizes, strict=True)
@@ -92,13 +110,12 @@ class _Merger:
         a, b = first.exp, second.exp
         assert isinstance(a, Each)
         assert isinstance(b, Each)
-        reads_a, reads_b = self.uses.of(a), self.uses.of(b)
-        taken_a, taken_b = consumed(a), consumed(b)
-        if taken_a & reads_b or taken_b & reads_a:
+        reads_a, reads_b = self.traits(a).reads, self.traits(b).reads
+        if self.traits(a).taken & reads_b or self.traits(b).taken & reads_a:
             return False
         taken = {i for acc in b.accs for i in acc.inits}
         forwarded = reads_b.intersection(first.outs[: len(a.body.results)]) - taken
-        if set(first.outs) & (free_and_operands(b) - forwarded):
+        if set(first.outs) & (self.traits(b).mentions - forwarded):
             return False
         if not forwarded.isdisjoint(b.body.results):
             return False
@@ -110,29 +127,53 @@ class _Merger:
                 return False
         return bool(forwarded) or bool(reads_a & reads_b)
 
-    def place(self, stms: list[Let], p: int, q: int) -> int | None:
-        """Where both can stand: at p, if the later one can move up; at q, if the earlier one can
-        move down. Nothing moves up past a check, on which its indices may rely."""
-        between = stms[p + 1 : q]
-        first, second = stms[p], stms[q]
-        made = {o for s in between for o in s.outs}
-        needed = free_and_operands(second.exp).union(*(type_vars(o.type) for o in second.outs))
-        pure_between = all(is_pure_exp(s.exp) for s in between)
-        read_between = set().union(*(self.uses.of(s.exp) for s in between)) if between else set()
-        taken_between = set().union(*(consumed(s.exp) for s in between)) if between else set()
+    def place(self, first: Let, second: Let, between: _Between) -> bool | None:
+        """Where both can stand: where the first is (False), if the second can move up; where the
+        second is (True), if the first can move down. Nothing moves up past a check, on which its
+        indices may rely."""
+        a, b = self.traits(first.exp), self.traits(second.exp)
+        needed = b.mentions.union(*(type_vars(o.type) for o in second.outs))
         if (
-            pure_between
-            and is_pure_exp(second.exp)
-            and not made & needed
-            and not consumed(second.exp) & read_between
+            between.is_pure
+            and b.is_pure
+            and between.made.isdisjoint(needed)
+            and b.taken.isdisjoint(between.reads)
         ):
-            return p
-        mentioned: set[Var] = set()
-        for s in between:
-            mentioned |= free_and_operands(s.exp)
-        if mentioned.intersection(first.outs) or not is_pure_exp(first.exp):
-            return None
-        return None if taken_between & self.uses.of(first.exp) else q
+            return False
+        if a.is_pure and between.mentions.isdisjoint(first.outs):
+            return True if between.taken.isdisjoint(a.reads) else None
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class _Traits:
+    """Of one expression: variables it mentions, arrays it reads and consumes, whether it is pure;
+    of a nest, whether there are nests inside, and how long its body is."""
+
+    mentions: frozenset[Var]
+    reads: frozenset[Var]
+    taken: frozenset[Var]
+    is_pure: bool
+    has_nests: bool
+    length: int
+
+
+class _Between:
+    """The same of the statements between two, which become more and more."""
+
+    def __init__(self) -> None:
+        self.made: set[Var] = set()
+        self.mentions: set[Var] = set()
+        self.reads: set[Var] = set()
+        self.taken: set[Var] = set()
+        self.is_pure = True
+
+    def add(self, stm: Let, traits: _Traits) -> None:
+        self.made.update(stm.outs)
+        self.mentions |= traits.mentions
+        self.reads |= traits.reads
+        self.taken |= traits.taken
+        self.is_pure = self.is_pure and traits.is_pure
 
 
 def _has_nests(exp: Each) -> bool:
@@ -141,10 +182,6 @@ def _has_nests(exp: Each) -> bool:
 
 def _is_branch(exp: Exp) -> bool:
     return type(exp).__name__ in ("If", "Iverson")
-
-
-def free_and_operands(exp: Exp) -> set[Var]:
-    return set(free_vars(Body((Let((), exp),), ())))
 
 
 def merged(first: Let, second: Let) -> Let:

@@ -19,6 +19,7 @@ from tapeless.analysis.enter import after, entered
 from tapeless.analysis.facts import Facts
 from tapeless.analysis.inplace import overwrites_safely
 from tapeless.analysis.lastuse import Uses
+from tapeless.analysis.mentions import Mentions
 from tapeless.core.names import Atom, Var
 from tapeless.core.types import Scalar
 from tapeless.fuse.cost import cost, length
@@ -33,7 +34,7 @@ from tapeless.ir.syntax import (
     Let,
     all_proved,
 )  # fmt: skip
-from tapeless.ir.walk import Rewriter, bodies_of, free_vars, map_bodies, statements, uses
+from tapeless.ir.walk import Rewriter, bodies_of, free_vars, map_bodies, statements, type_vars, uses
 
 REPEATABLE = 4  # cost of elements that may be computed at several reads
 TRIVIAL = 1  # cost of elements that may be computed again in every pass of a loop
@@ -58,6 +59,7 @@ class _Fuser:
     def __init__(self, fun: Fun) -> None:
         self.facts = Facts()
         self.uses = Uses()
+        self.mentions = Mentions()
         self.changed = False
         self.counts = Counter(a for a in uses(fun.body) if isinstance(a, Var))
         self.reads = Counter(
@@ -72,7 +74,9 @@ class _Fuser:
         while k < len(stms):
             producer = self.producer(stms[k])
             if producer is not None and self.fusable(producer, stms[k + 1 :]):
-                rewritten = _Inline(producer).body(Body(tuple(stms[k + 1 :]), body.results))
+                rewritten = _Inline(producer, self.mentions).body(
+                    Body(tuple(stms[k + 1 :]), body.results)
+                )
                 stms[k:], body = list(rewritten.stms), rewritten
                 self.changed = True
                 continue
@@ -138,7 +142,7 @@ class _Fuser:
         facts = self.facts
         for out in producer.outs:
             mark = facts.mark()
-            found = Accesses(facts, mark, out)
+            found = Accesses(facts, self.mentions, mark, out)
             complete = found.body(Body(tuple(rest), ()), (), ())
             facts.undo(mark)
             if not complete:
@@ -155,7 +159,7 @@ class _Fuser:
             exp = stm.exp
             if k != users[-1] or not isinstance(exp, Each) or len(taken) > 1:
                 return False
-            nest = _Inline(producer).exp(exp)
+            nest = _Inline(producer, self.mentions).exp(exp)
             assert isinstance(nest, Each)
             acc = next(a for a in nest.accs if taken.intersection(a.inits))
             if acc.op != "=" or not self.safe(rest[:k], nest, acc):
@@ -188,9 +192,10 @@ def statements_with(
 class _Inline(Rewriter):
     """Reads of the producer's arrays become its body at their indices."""
 
-    def __init__(self, producer: _Producer) -> None:
+    def __init__(self, producer: _Producer, mentions: Mentions) -> None:
         super().__init__(fresh=False)
         self.producer = producer
+        self.mentions = mentions
 
     def body(self, body: Body) -> Body:
         stms: list[Let] = []
@@ -202,7 +207,10 @@ class _Inline(Rewriter):
     def expanded(self, stm: Let, made: dict[tuple[Atom, ...], tuple[Atom, ...]]) -> list[Let]:
         exp = stm.exp
         if not isinstance(exp, Index) or exp.array not in self.producer.outs:
-            return [self.let(stm)]
+            sizes = (v for o in stm.outs for v in type_vars(o.type))
+            mentioned = self.mentions.of(exp).union(sizes)
+            untouched = mentioned.isdisjoint(self.map) and mentioned.isdisjoint(self.producer.outs)
+            return [stm if untouched else self.let(stm)]
         at = self.atoms(exp.at)
         stms: list[Let] = []
         if at not in made:

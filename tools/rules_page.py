@@ -26,6 +26,7 @@ GROUPS = {
     "CLEAN": "Cleaning",
     "RAISE": "Raising loops, once more for every level of a nest",
     "FUSE": "Fusing nests",
+    "LAST": "When nothing else makes a loop parallel",
 }
 LAWS = {
     "Of all, when an expression is built": ("fold",),

@@ -85,6 +85,8 @@ def found(target: str) -> tuple[Any, dict[str, Any]]:
     """The function FILE:FUNC, and the names of its module."""
     file, _, name = target.rpartition(":")
     path = Path(file)
+    if Path(target).is_file():
+        raise UsageError(f"which function of {target}? Write {target}:FUNC")
     if not file or not path.is_file():
         raise UsageError(f"no file {file or target!r}; write FILE:FUNC, for instance model.py:loss")
     spec = importlib.util.spec_from_file_location(path.stem, path)

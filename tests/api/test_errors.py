@@ -149,3 +149,37 @@ def test_an_error_does_not_spoil_later_calls():
     with pytest.raises(CompileError):
         f(X, True)
     np.testing.assert_array_equal(tp.jit(lambda x: x + 1.0)(X), X + 1.0)
+
+
+def test_a_missing_key_keeps_its_message():
+    @tp.jit
+    def f(k):
+        if k > 2:
+            raise KeyError("no such key")
+        return k
+
+    with pytest.raises(KeyError) as caught:
+        f(3)
+    assert caught.value.args == ("no such key",)
+    (note,) = caught.value.__notes__
+    assert __file__ in note and "^" in note
+
+
+WRONG_CALLS = {
+    "sum": lambda x: sum(x, 0, 1),
+    "max": lambda x: max(),
+    "sorted": lambda x: sorted(x, x),
+    "enumerate": lambda x: list(enumerate(x, 1, 2)),
+    "append": lambda x: [1].append(1, 2),
+    "get": lambda x: {"a": 1}.get("a", 1, 2),
+    "sin": lambda x: np.sin(x, x, x),
+}
+
+
+@pytest.mark.parametrize("function", WRONG_CALLS.values(), ids=WRONG_CALLS.keys())
+def test_wrong_calls_of_builtins(function):
+    with pytest.raises(TypeError):
+        function(X)
+    with pytest.raises(CompileError) as caught:
+        tp.jit(function)(X)
+    assert "^" in str(caught.value)

@@ -24,7 +24,7 @@ from tapeless.frontend.intrinsic_rules import INTRINSICS
 from tapeless.frontend.library import LIBRARY
 from tapeless.frontend.methods import call_method
 from tapeless.frontend.places import numpy_dtype
-from tapeless.frontend.rule import Args, Kwargs, known
+from tapeless.frontend.rule import Args, Kwargs, check_call, known
 from tapeless.frontend.scalars import apply_ufunc, convert, type_key
 from tapeless.frontend.signature import Path
 from tapeless.frontend.state import Frame
@@ -78,6 +78,8 @@ def _call_known(t: Tracer, function: Known, args: Args, kwargs: Kwargs) -> Value
         return call_method(t, v.name, args[0], args[1:], kwargs)
     rule = _rule_of(v)
     if rule is not None:
+        if isinstance(v, types.BuiltinFunctionType) or v is enumerate:
+            check_call(t, v, args, kwargs)
         return rule(t, args, kwargs)
     key = _library_key(v)
     if key is not None:
@@ -222,6 +224,8 @@ def _call_ufunc(t: Tracer, ufunc: np.ufunc, args: Args, kwargs: Kwargs) -> Value
     if (name not in REAL and name not in COMPLEX) or ufunc.nout != 1:
         raise unsupported(t, ufunc)
     if kwargs or len(args) > ufunc.nin:
+        if len(args) > ufunc.nin + ufunc.nout:
+            raise CompileError(f"np.{name} takes {ufunc.nin} operands", t.loc)
         if len(args) > ufunc.nin:
             kwargs = {**kwargs, "out": args[ufunc.nin]}
         return call_library(t, ("ufunc", "call"), (Known(ufunc), *args[: ufunc.nin]), kwargs)

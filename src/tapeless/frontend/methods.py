@@ -16,7 +16,7 @@ from tapeless.frontend.indexing import subscript
 from tapeless.frontend.iteration import Items, iterate
 from tapeless.frontend.operators import compare
 from tapeless.frontend.places import count, numpy_dtype, reshape, transpose
-from tapeless.frontend.rule import Args, Kwargs, known
+from tapeless.frontend.rule import Args, Kwargs, check_call, known
 from tapeless.frontend.scalars import convert, index_atom, scalar
 from tapeless.frontend.sequences import append, seq_of
 from tapeless.frontend.values import (
@@ -42,8 +42,10 @@ if TYPE_CHECKING:
 def call_method(t: Tracer, name: str, owner: Value, args: Args, kwargs: Kwargs) -> Value:
     match owner:
         case Ref(ListObj() as obj):
+            check_call(t, getattr(list, name), (owner, *args), kwargs)
             return _list_method(t, name, obj, args)
         case Ref(DictObj() as obj):
+            check_call(t, getattr(dict, name), (owner, *args), kwargs)
             return _dict_method(t, name, obj, args, kwargs)
         case Tup():
             return _tuple_method(t, name, owner, args, kwargs)

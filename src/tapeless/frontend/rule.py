@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -64,3 +66,24 @@ def simple(rule: Callable[..., Value]) -> Rule:
 
 def is_none(value: Value) -> bool:
     return isinstance(value, Known) and value.value is None
+
+
+@functools.lru_cache(maxsize=512)
+def _signature(function: Any) -> inspect.Signature | None:
+    """How a builtin may be called, where it says so."""
+    try:
+        return inspect.signature(function)
+    except (TypeError, ValueError):
+        return None
+
+
+def check_call(t: Tracer, function: Any, args: Args, kwargs: Kwargs) -> None:
+    """Refuse what Python refuses: a rule may look at fewer arguments than were given."""
+    signature = _signature(function)
+    if signature is not None:
+        try:
+            signature.bind(*args, **kwargs)
+        except TypeError as error:
+            raise CompileError(f"{function.__name__}(): {error}", t.loc) from None
+    elif not args and function in (min, max, map):
+        raise CompileError(f"{function.__name__}() needs an argument", t.loc)

@@ -18,7 +18,12 @@ def error_of(sites: tuple[Site, ...], words: tuple[int, ...]) -> Exception:
     site = sites[words[0] - 1]
     args = [word_scalar(t, word) for t, word in zip(site.dtypes, words[1:], strict=False)]
     kind = exception_named(site.error) or RuntimeError
-    return kind(report(site.message.format(*args), site.loc))
+    message = site.message.format(*args)
+    if kind is not KeyError:
+        return kind(report(message, site.loc))
+    error = KeyError(message)  # which shows its message quoted, on one line
+    error.add_note(report("", site.loc).lstrip("\n"))
+    return error
 
 
 def raiser(sites: tuple[Site, ...]) -> Callable[[bytes], NoReturn]:

@@ -397,3 +397,38 @@ def test_casts_to_integers_saturate(target, source, to):
         return info.max if v >= info.max else info.min if v <= info.min else int(v)
 
     assert got.tolist() == [saturated(float(v)) for v in xs]
+
+
+@widths
+@pytest.mark.parametrize("size", [0, 7, 256, 1000])
+@pytest.mark.parametrize("dtype", [f64, i64, i8], ids=repr)
+def test_cells_that_data_name_in_strips(target, size, dtype):
+    """Two sums and a maximum: a value that all turns share, and values of their own."""
+    b = Builder()
+    n, m = b.size(), b.size()
+    cell, x = b.array(n, dtype=i64), b.array(n, dtype=dtype)
+    count, total, most = b.array(m, dtype=i64), b.array(m, dtype=dtype), b.array(m, dtype=dtype)
+
+    def body(i):
+        k = b.load(cell, i)
+        v = b.load(x, i)
+        b.combine("+", count, [k], const(1, i64))
+        b.combine("+", total, [k], v)
+        b.combine("max", most, [k], v)
+
+    b.loop(n, body, kind="simd")
+    f = Compiled(b.proc(), target)
+    cells = RNG.integers(0, 5, size)
+    xs = RNG.integers(-3, 3, size).astype(dtype.numpy)
+    counts, totals, mosts = (
+        np.zeros(5, np.int64),
+        np.zeros(5, dtype.numpy),
+        np.zeros(5, dtype.numpy),
+    )
+    expected = [c.copy() for c in (counts, totals, mosts)]
+    np.add.at(expected[0], cells, 1)
+    np.add.at(expected[1], cells, xs)
+    np.maximum.at(expected[2], cells, xs)
+    f(size, 5, cells, xs, counts, totals, mosts)
+    for got, want in zip((counts, totals, mosts), expected, strict=True):
+        assert got.tolist() == want.tolist()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tapeless.core.types import DType
-from tapeless.emit.asm import Asm, literal, splat, type_of
+from tapeless.emit.asm import Asm, literal, splat, type_of, wide
 
 
 def cast(a: Asm, x: str, source: DType, to: DType, w: int) -> str:
@@ -36,8 +36,12 @@ def _from_float(a: Asm, x: str, source: DType, to: DType, w: int) -> str:
     if to.is_float:
         op = "fptrunc" if to.bits < source.bits else "fpext"
         return a.let(f"{op} {type_of(source, w)} {x} to {type_of(to, w)}")
-    if w > 1 and to.bits == 64:
-        return _to_wide_lanes(a, x, source, to, w)
+    if to.bits == 64:
+        return _to_wide(a, x, source, to, w)
+    return _saturated(a, x, source, to, w)
+
+
+def _saturated(a: Asm, x: str, source: DType, to: DType, w: int) -> str:
     lanes = "" if w == 1 else f"v{w}"
     sign = "s" if to.kind == "i" else "u"
     symbol = f"llvm.fpto{sign}i.sat.{lanes}i{to.bits}.{lanes}f{source.bits}"
@@ -46,30 +50,56 @@ def _from_float(a: Asm, x: str, source: DType, to: DType, w: int) -> str:
     return a.let(f"call {result} @{symbol}({operand} {x})")
 
 
-def _to_wide_lanes(a: Asm, x: str, source: DType, to: DType, w: int) -> str:
-    """Lanes of 64 bits, for which LLVM would go through the lanes one by one: those in range are
-    converted, the others are chosen from the ends."""
+def _to_wide(a: Asm, x: str, source: DType, to: DType, w: int) -> str:
+    """To 64 bits, where processors do not saturate: nearly always all values are in range."""
+    floats, result, mask = type_of(source, w), type_of(to, w), wide("i1", w)
+    top = splat(literal(2.0 ** (63 if to.kind == "i" else 64), source), source, w)
+    if to.kind == "i":
+        symbol = f"llvm.fabs.{'' if w == 1 else f'v{w}'}f{source.bits}"
+        a.module.declare(symbol, f"declare {floats} @{symbol}({floats})")
+        size = a.let(f"call {floats} @{symbol}({floats} {x})")
+        fine = a.let(f"fcmp olt {floats} {size}, {top}")
+    else:
+        positive = a.let(f"fcmp oge {floats} {x}, {splat(literal(0.0, source), source, w)}")
+        fine = a.let(f"and {mask} {positive}, {a.let(f'fcmp olt {floats} {x}, {top}')}")
+    if w > 1:
+        bits = a.let(f"bitcast {mask} {fine} to i{w}")
+        fine = a.let(f"icmp eq i{w} {bits}, -1")
+    usual, rare, after = a.label("fits"), a.label("saturates"), a.label("whole")
+    a.branch(fine, usual, rare, likely=True)
+    a.start(usual)
+    found = a.let(f"fpto{'s' if to.kind == 'i' else 'u'}i {floats} {x} to {result}")
+    a.jump(after)
+    with a.aside(rare):
+        clip = _saturated if w == 1 else _clipped
+        clipped = clip(a, x, source, to, w)
+        a.jump(after)
+    a.start(after)
+    phi = a.phi(result)
+    phi.add(found, usual)
+    phi.add(clipped, rare)
+    return phi.name
+
+
+def _clipped(a: Asm, x: str, source: DType, to: DType, w: int) -> str:
+    """Lanes in range are converted, the others chosen from the ends: LLVM's own way would be
+    through the lanes one by one."""
     low = -(1 << 63) if to.kind == "i" else 0
     high = (1 << 63 if to.kind == "i" else 1 << 64) - 1
-    floats, result, mask = type_of(source, w), type_of(to, w), f"<{w} x i1>"
-
-    def number(value: float) -> str:
-        return splat(literal(value, source), source, w)
-
-    above = a.let(f"fcmp oge {floats} {x}, {number(float(high))}")
-    within = a.let(f"fcmp {'oge' if low else 'ogt'} {floats} {x}, {number(float(low))}")
-    below_top = a.let(f"fcmp olt {floats} {x}, {number(float(high))}")
-    fine = a.let(f"and {mask} {within}, {below_top}")
-    safe = a.let(f"select {mask} {fine}, {floats} {x}, {floats} {number(0.0)}")
-    op = "fptosi" if to.kind == "i" else "fptoui"
-    found = a.let(f"{op} {floats} {safe} to {result}")
-    top = splat(literal(high, to), to, w)
-    found = a.let(f"select {mask} {above}, {result} {top}, {result} {found}")
-    if not low:
-        return found
-    below = a.let(f"fcmp olt {floats} {x}, {number(float(low))}")
-    bottom = splat(literal(low, to), to, w)
-    return a.let(f"select {mask} {below}, {result} {bottom}, {result} {found}")
+    floats, result, mask = type_of(source, w), type_of(to, w), wide("i1", w)
+    least, most = (splat(literal(float(end), source), source, w) for end in (low, high))
+    below = a.let(f"fcmp olt {floats} {x}, {least}")
+    above = a.let(f"fcmp oge {floats} {x}, {most}")
+    number = a.let(f"fcmp ord {floats} {x}, {x}")
+    outside = a.let(f"or {mask} {below}, {above}")
+    inside = a.let(f"xor {mask} {outside}, {number}")
+    zero = splat(literal(0.0, source), source, w)
+    safe = a.let(f"select {mask} {inside}, {floats} {x}, {floats} {zero}")
+    found = a.let(f"fpto{'s' if low else 'u'}i {floats} {safe} to {result}")
+    for end, which in ((low, below), (high, above)):
+        value = splat(literal(end, to), to, w)
+        found = a.let(f"select {mask} {which}, {result} {value}, {result} {found}")
+    return found
 
 
 def memory_to_register(a: Asm, x: str, dtype: DType, w: int) -> str:

@@ -115,6 +115,8 @@ def follows_data(block: Block) -> bool:
             case Store(at=at) | Combine(at=at):
                 if any(a in data for a in at):
                     return True
+            case If(outs=outs, cond=cond) if cond in data:
+                data.update(outs)
             case _:
                 pass
     return False
@@ -205,14 +207,16 @@ def captured(block: Block, inside: set[Name]) -> list[Name]:
 class Memory:
     """Classes of buffers that may be the same memory, by joining what flows into what.
 
-    `kept`: classes with a buffer that a loop passes on to its next turn or to what follows it, so
-    that every turn needs memory of its own for them.
+    `sizes`: sizes of parameters and of what is allocated, never negative. `kept`: classes with a
+    buffer that a loop passes on to its next turn or to what follows it, so that every turn needs
+    memory of its own for them.
     """
 
     def __init__(self, proc: Proc) -> None:
         self._parent: dict[Buf, Buf] = {}
         self._kept: set[Buf] = set()
         self._numbers: dict[Buf, int] = {}
+        self.sizes: set[Value] = {s for p in proc.params if isinstance(p, Buf) for s in p.shape}
         for stm in statements(proc.body):
             self._statement(stm)
         self.kept = {self.find(b) for b in self._kept}
@@ -236,6 +240,8 @@ class Memory:
         return self.find(buf) in self.kept
 
     def _statement(self, stm: Stm) -> None:
+        if isinstance(stm, Alloc):
+            self.sizes.update(stm.buf.shape)
         match stm:
             case Row(out=out, buf=buf):
                 self.join((out, buf))

@@ -15,7 +15,7 @@ from tapeless.emit.asm import Asm, Module, Point, is_literal, literal, scalar_ty
 from tapeless.emit.facts import Memory
 from tapeless.emit.target import Target
 from tapeless.emit.values import LINEAR, UNIFORM, VARYING, ZERO, Ptr, Val, Value
-from tapeless.loop.syntax import Buf, Name, Proc
+from tapeless.loop.syntax import Buf, Name, Op, Proc
 
 
 @dataclass(slots=True)
@@ -68,6 +68,7 @@ class Function:
         self.firsts: list[int] = []
         self.level_of_hoisted: dict[str, int] = {}
         self.factors: dict[Var, tuple[Atom, Atom]] = {}  # products of two sizes
+        self.compared: dict[Var, Op] = {}  # comparisons of indices
         self.arena_uses = 0
         self.stack_bytes = 0
 

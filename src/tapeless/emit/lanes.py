@@ -13,6 +13,7 @@ from tapeless.emit import operators
 from tapeless.emit.asm import memory_type, scalar_type, wide
 from tapeless.emit.carry import Carrier
 from tapeless.emit.casts import register_to_memory
+from tapeless.emit.deferred import Deferring, may_wait
 from tapeless.emit.facts import (
     constant_trips,
     follows_data,
@@ -22,7 +23,7 @@ from tapeless.emit.facts import (
     weight,
 )
 from tapeless.emit.function import iota
-from tapeless.emit.loops import Loops, Texts, Turn
+from tapeless.emit.loops import Texts, Turn
 from tapeless.emit.memory import COMBINE_OPS
 from tapeless.emit.values import LINEAR, UNIFORM, Ptr, Val, uniform
 from tapeless.loop.syntax import Call, Combine, For, Load, Op, Reduce, Stm, Store
@@ -34,7 +35,7 @@ LIGHT, HEAVY = 24, 120  # bodies whose values fill four, two, or one register
 TINY = 8  # a body lighter than this, which calls no elementary function, may stand there thrice
 
 
-class Lanes(Loops):
+class Lanes(Deferring):
     """For with kind "simd"."""
 
     def simd(self, stm: For) -> None:
@@ -96,7 +97,11 @@ class Lanes(Loops):
         if trips is None and weight(stm.body) > TWICE:
             return rounds.repeat(start, stop, texts, rounds.partly)
         end = rounds.last_whole()
-        texts = rounds.repeat(start, end, texts, rounds.whole)
+        if trips is None and follows_data(stm.body) and may_wait(stm):
+            types = [c.type(self) for c in rounds.carriers]
+            texts = self.in_strips(stm, start, end, types, texts, rounds.whole)
+        else:
+            texts = rounds.repeat(start, end, texts, rounds.whole)
         if trips is not None:
             return texts if trips % self.width == 0 else rounds.partly(end, texts)
         if weight(stm.body) >= TINY or not all(r.op for r in stm.reduces):

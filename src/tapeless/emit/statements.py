@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from tapeless.core.types import bool_, i64
+from dataclasses import replace
+
+from tapeless.core.names import Const, Var
+from tapeless.core.types import bool_, i64, u64
 from tapeless.emit.threads import Threads
 from tapeless.emit.values import UNIFORM, Val, uniform
 from tapeless.loop.syntax import (
@@ -80,7 +83,23 @@ class Emitter(Threads):
         if stm.op == "i64" and args[0].dtype == i64:
             self.env[stm.out] = args[0]
             return
+        if stm.op in ("le", "lt") and args[0].dtype == i64:
+            self.compared[stm.out] = stm
+        index = self.index_test(stm) if stm.op == "and" and stm.out.dtype == bool_ else None
+        if index is not None:
+            self.env[stm.out] = self.applied("lt", bool_, index)
+            return
         self.env[stm.out] = self.applied(stm.op, stm.out.dtype, args, stm.loose)
+
+    def index_test(self, stm: Op) -> tuple[Val, Val] | None:
+        """0 <= i and i < n is one comparison of unsigned numbers, since sizes are not negative."""
+        low, high = (self.compared.get(a) if isinstance(a, Var) else None for a in stm.args)
+        if low is None or high is None or (low.op, high.op) != ("le", "lt"):
+            return None
+        (zero, i), (same, n) = low.args, high.args
+        if zero != Const(0, i64) or same != i or n not in self.unit.memory.sizes:
+            return None
+        return replace(self.val(i), dtype=u64), replace(self.val(n), dtype=u64)
 
     def any_lane(self, stm: AnyLane) -> None:
         cond = self.val(stm.cond)

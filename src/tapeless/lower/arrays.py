@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from tapeless.core.names import Atom, Const, Var
-from tapeless.core.types import BOOL
+from tapeless.core.types import BOOL, INDEX
 from tapeless.ir.syntax import CHECK, IGNORE, WRAP, Append, Index, Prim, Update
-from tapeless.loop.syntax import LOCAL, Alloc, AnyLane, Buf, Copy, If, Load, Store
+from tapeless.loop.syntax import LOCAL, Alloc, AnyLane, Buf, Copy, If, Load, Op, Store
 from tapeless.lower.builder import ONE, ZERO, block, index
 from tapeless.lower.state import Place, State
 
@@ -29,18 +29,29 @@ class Arrays(State):
         """Indices ready for use: wrapped where asked, checked; IGNORE is left to `guarded`."""
         out: list[Atom] = []
         for axis, (i, size, mode) in enumerate(zip(at, shape, modes, strict=True)):
-            used = i
+            message = OUT_OF_BOUNDS.format(axis=axis)
             if mode == WRAP:
-                used = self.wrapped(i, size)
-            if mode in (WRAP, CHECK):
-                message = OUT_OF_BOUNDS.format(axis=axis)
-                self.check(self.in_range(used, size), "IndexError", message, (i, size))
-            out.append(used)
+                out.append(self.wrapped(i, size, message))
+                continue
+            if mode == CHECK:
+                self.check(self.in_range(i, size), "IndexError", message, (i, size))
+            out.append(i)
         return tuple(out)
 
-    def wrapped(self, i: Atom, size: Atom) -> Atom:
-        negative = self.op("lt", i, ZERO)
-        return self.op("select", negative, self.op("add", i, size), i)
+    def wrapped(self, i: Atom, size: Atom, message: str) -> Atom:
+        """An index that may count from the end: hardly ever does one, so that this is where it
+        is checked again."""
+        usual = self.in_range(i, size)
+        if isinstance(usual, Const) and usual.value:
+            return i
+        with self.block() as rare:
+            from_end = Var(INDEX, "from_end")
+            self.define(Op(from_end, "add", (i, size)))
+            self.check(self.in_range(from_end, size), "IndexError", message, (i, size))
+        used = Var(INDEX, "at")
+        self.emit(If((used,), usual, block([], (i,)), block(rare, (from_end,))))
+        self.bind(used)
+        return used
 
     def guarded(
         self, at: tuple[Atom, ...], shape: tuple[Atom, ...], modes: str, effect: Callable[[], None]

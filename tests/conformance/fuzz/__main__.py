@@ -29,12 +29,13 @@ def start() -> None:
     tp.set_num_threads(2)
 
 
-def answers(jobs: int, tasks: Sequence[Any]) -> Iterator[tuple[int, Verdict]]:
-    """What comes of each program; those that never answer are crashes."""
+def answers(jobs: int, tasks: Sequence[Any], seconds: float) -> Iterator[tuple[int, Verdict]]:
+    """What comes of each program until time is up; those that never answer are crashes."""
+    end = time.perf_counter() + seconds
     missing = {task[0] for task in tasks}
     with multiprocessing.Pool(jobs, start, maxtasksperchild=500) as pool:
         results = pool.imap_unordered(judge, tasks)
-        while missing:
+        while missing and time.perf_counter() < end:
             try:
                 seed, verdict = results.next(timeout=LONGEST)
             except multiprocessing.TimeoutError:
@@ -64,6 +65,7 @@ def main() -> int:
     parser.add_argument("--count", type=int, default=200)
     parser.add_argument("--seed", type=int, default=0, help="of the first program")
     parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--seconds", type=float, default=float("inf"), help="stop after so long")
     parser.add_argument("--core", action="store_true", help="the interpreter only")
     parser.add_argument("--machine", action="store_true", help="machine code only")
     parser.add_argument("--ends", action="store_true", help="not after every single pass")
@@ -77,7 +79,7 @@ def main() -> int:
     counts: collections.Counter[str] = collections.Counter()
     refusals: dict[str, list[int]] = {}
     failures: list[tuple[int, Verdict]] = []
-    for seed, verdict in answers(options.jobs, tasks):
+    for seed, verdict in answers(options.jobs, tasks, options.seconds):
         counts[verdict.kind] += 1
         if verdict.failed:
             failures.append((seed, verdict))
@@ -89,7 +91,7 @@ def main() -> int:
     if options.refused:
         for problem, seeds in sorted(refusals.items(), key=lambda r: -len(r[1])):
             print(f"refused {len(seeds)}: {problem}  (seed {seeds[0]})")
-    print(f"{options.count} programs in {seconds:.1f} s: {dict(counts)}")
+    print(f"{counts.total()} programs in {seconds:.1f} s: {dict(counts)}")
     return bool(failures)
 
 

@@ -21,9 +21,11 @@ from tapeless.ir.syntax import (
     CHECK,
     PROVED,
     Body,
+    Check,
     Exp,
     For,
     Fun,
+    If,
     Index,
     Iverson,
     Let,
@@ -100,7 +102,9 @@ class _Carry(FactsRewriter):
                 [poly.replace(p, counter, poly.constant(-d)) for p in target]
                 for d in range(1, max(reads.values()) + 1)
             ]
-            if not all(self.in_range(at, param, form.size) for at in starts):
+            if not all(self.in_range(at, param, form.size) for at in starts) and not (
+                len(starts) == 1 and _reads_first(loop.body, set(reads))
+            ):
                 return None
         return write.exp.value, starts, reads
 
@@ -138,11 +142,16 @@ class _Carry(FactsRewriter):
             after(self.facts, out[-1])
             return var
 
+        scalar = Scalar(array.dtype)
         indices = tuple(self.integer(p, emit) for p in at)
         runs = emit(BOOL, Prim("lt", (Const(0, i64), size)))
-        value = Var(Scalar(array.dtype), array.hint, loc)
-        read = Let((value,), Index(array, indices, PROVED * len(indices)), loc)
-        return emit(Scalar(array.dtype), Iverson(runs, Body((read,), (value,))))
+        value = Var(scalar, array.hint, loc)
+        safe = self.in_range(at, array, size)
+        mode = PROVED if safe else CHECK
+        read = Body((Let((value,), Index(array, indices, mode * len(indices)), loc),), (value,))
+        if safe:
+            return emit(scalar, Iverson(runs, read))
+        return emit(scalar, If(runs, read, Body((), (Const(0, array.dtype),))))
 
     def integer(self, p: Poly, emit: Callable[[Scalar, Exp], Var]) -> Atom:
         """An atom with the value of a polynomial."""
@@ -167,6 +176,13 @@ def _only_read(body: Body, param: Var, write: Let) -> bool:
         if any(v in versions for v in atoms_of(stm.exp) if isinstance(v, Var)):
             return False
     return True
+
+
+def _reads_first(body: Body, outs: set[Var]) -> bool:
+    """Whether the first pass makes these reads or raises an IndexError, so that the read may be
+    made in front of the loop although it may raise."""
+    modes = {m for s in body.stms if outs.intersection(s.outs) for m in getattr(s.exp, "modes", "")}
+    return modes <= {PROVED, CHECK} and not any(isinstance(s.exp, Check) for s in statements(body))
 
 
 def _without(body: Body, outs: set[Var]) -> Body:

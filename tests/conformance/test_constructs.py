@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import inspect
 import re
+import warnings
 
 import numpy as np
 import pytest
@@ -84,3 +85,10 @@ def test_returned_views_are_copies():
     out = tp.jit(lambda x: x[1:])(a)
     out[0] = 99.0
     assert a[1] == 1.0
+
+
+def test_there_are_no_warnings():
+    x = np.array([1.0, -1.0, 0.0])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        tp.jit(lambda x: np.log(x) + x / 0.0 + np.exp(x * 1e4))(x)

@@ -9,7 +9,9 @@ from tests.conformance.constructs import (
     containers,
     differences,
     functions,
+    idioms,
     indexing,
+    kinds,
     libraries,
     parallel,
     places,
@@ -21,7 +23,7 @@ from tests.conformance.constructs import (
 from tests.conformance.constructs.registry import ALL, EXAMPLES, FLOATS, REAL, Example
 
 __all__ = [
-    "ALL", "EXAMPLES", "FLOATS", "REAL", "Example", "arrays", "combinations",
-    "containers", "differences", "functions",
-    "indexing", "libraries", "parallel", "places", "refused", "sizes", "statements", "values",
+    "ALL", "EXAMPLES", "FLOATS", "REAL", "Example", "arrays", "combinations", "containers",
+    "differences", "functions", "idioms", "indexing", "kinds", "libraries", "parallel", "places",
+    "refused", "sizes", "statements", "values",
 ]  # fmt: skip

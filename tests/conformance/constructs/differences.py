@@ -68,3 +68,9 @@ def returned_views(a):
 @example(SECTION, "a list of numbers is returned as an array", X, expect=(X * 2,))
 def returned_lists(x):
     return ([v * 2 for v in x],)
+
+
+@example(SECTION, "nested brackets without rows keep their rank", np.zeros(0), X,
+         expect=(np.zeros((0, 5)),))  # fmt: skip
+def brackets_without_rows(x, y):
+    return (np.array([[a * b for b in y] for a in x]),)

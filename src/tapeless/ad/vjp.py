@@ -13,13 +13,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tapeless.ad.again import without_puts
+from tapeless.ad.linear_algebra import call_cotangents
 from tapeless.ad.loops import Loops
 from tapeless.ad.partials import row
 from tapeless.ad.prepare import for_reverse
 from tapeless.ad.tree import Branched, Node, Plain, Repeated, Revolved
 from tapeless.analysis.activity import active
 from tapeless.core.names import Atom, Var
-from tapeless.errors import UnsupportedError
 from tapeless.ir.syntax import (
     Alloc,
     Append,
@@ -34,6 +34,7 @@ from tapeless.ir.syntax import (
     Put,
     Sort,
     Update,
+    View,
 )  # fmt: skip
 from tapeless.ir.walk import refresh_fun
 
@@ -115,12 +116,21 @@ class Reverse(Loops):
                 self.each(item, let, exp)
             case Put():
                 self.put(exp)
-            case Call():
-                if any(self.bars.get(o) is not None for o in outs):
-                    raise UnsupportedError(f"'{exp.callee}' has no derivative", let.loc)
+            case Call(callee, args):
+                self.call(outs, callee, args)
             case Alloc() | Check() | Sort():
                 for out in outs:
                     self.take(out)
+
+    def call(self, outs: tuple[Var, ...], callee: str, args: Sequence[Atom | View]) -> None:
+        """Cotangents of the operands by the rule of the function."""
+        arrays = [o for o in outs if o.is_array]
+        if not any(o in self.bars for o in arrays):
+            return
+        bars = {o: self.bar_or_zero(o) for o in arrays}
+        found = call_cotangents(self.b, callee, args, outs, bars, self.value)
+        for array, bar in found:
+            self.give_whole(array, bar)
 
     def prim(self, op: str, args: tuple[Atom, ...], out: Var) -> None:
         """x̄ᵢ += ∂y/∂xᵢ·ȳ."""

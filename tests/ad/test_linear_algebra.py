@@ -52,7 +52,7 @@ CASES: dict[str, Case] = {
     "slogdet": (lambda a: np.linalg.slogdet(a)[1], (spread,)),
     "cholesky": (np.linalg.cholesky, (positive,)),
     "lower": (lambda a, b: scipy.linalg.solve_triangular(a, b, lower=True), (spread, vectors)),
-    "upper": (lambda a, b: scipy.linalg.solve_triangular(a, b), (spread, vectors)),
+    "upper": (scipy.linalg.solve_triangular, (spread, vectors)),
     "unit": (
         lambda a, b: scipy.linalg.solve_triangular(a / 9.0, b, lower=True, unit_diagonal=True),
         (spread, vectors),

@@ -270,7 +270,7 @@ def call_tangents(
     rule = _rule(PUSH, callee, args)
     found = rule(k, [k.of(a) for a in arrays], [k.of(o) for o in outs if o.is_array],
                  [k.of(tangent(a)) for a in arrays])  # fmt: skip
-    return [whole(m) for m in found]
+    return [whole(m, o) for m, o in zip(found, (o for o in outs if o.is_array), strict=True)]
 
 
 def call_cotangents(
@@ -285,7 +285,7 @@ def call_cotangents(
         k, [k.of(value(a)) for a in arrays], [k.of(value(o)) for o in results],
         [k.of(bars[o]) for o in results],
     )  # fmt: skip
-    return [(a, whole(m)) for a, m in zip(arrays, found, strict=True)]
+    return [(a, whole(m, value(a))) for a, m in zip(arrays, found, strict=True)]
 
 
 def _rule(table: Rules, callee: str, args: Sequence[Atom | View]) -> Rule:
@@ -295,6 +295,10 @@ def _rule(table: Rules, callee: str, args: Sequence[Atom | View]) -> Rule:
     return rule
 
 
-def whole(m: Matrix) -> Var:
-    """A matrix as an array of its own."""
-    return m.map(m.at).array if m.flipped else m.array
+def whole(m: Matrix, like: Atom) -> Var:
+    """A matrix as an array of the very shape of another."""
+    if not m.flipped and m.array.type == like.type:
+        return m.array
+    if len(m.array.shape) == 1:
+        return m.array
+    return m.tools.of(like).map(m.at).array

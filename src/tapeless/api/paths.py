@@ -16,14 +16,16 @@ Reader: TypeAlias = Callable[[Any, dict[str, Any]], Any]  # (function, arguments
 
 
 def function_of(value: Any) -> types.FunctionType:
-    """The Python function whose globals and cells a callable reads."""
+    """The Python function whose globals and cells a callable reads; AttributeError if none does."""
     value = plain(value)
     if isinstance(value, types.MethodType):
         return function_of(value.__func__)
     if isinstance(value, functools.partial):
         return function_of(value.func)
     if not isinstance(value, types.FunctionType):
-        return function_of(type(value).__call__)
+        value = plain(type(value).__call__)
+    if not isinstance(value, types.FunctionType):
+        raise AttributeError(f"{value!r} is no Python function")
     return value
 
 

@@ -30,7 +30,7 @@ FUNCTIONS = (
 )  # fmt: skip
 ALWAYS_STATIC = (
     str, bytes, type, types.NoneType, types.EllipsisType, types.ModuleType, types.GenericAlias,
-    enum.Enum, np.dtype, range, slice, frozenset, *FUNCTIONS,
+    enum.Enum, np.dtype, range, slice, frozenset, type(np.linalg.norm), *FUNCTIONS,
 )  # fmt: skip
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from tapeless.ad.jvp import forward
 from tapeless.ad.vjp import reverse
 from tapeless.core.names import Atom, Const, Loc, Var
+from tapeless.core.types import bool_, i64
 from tapeless.errors import CompileError
 from tapeless.frontend.argtypes import plain
 from tapeless.frontend.arrays import scalar_value
@@ -42,8 +43,8 @@ from tapeless.frontend.values import (
     Value,
     is_number,
 )  # fmt: skip
-from tapeless.ir.syntax import Body, Fun
-from tapeless.ir.walk import free_vars, refresh
+from tapeless.ir.syntax import Body, Fun, Let, Prim
+from tapeless.ir.walk import atoms_of, free_vars, refresh
 
 if TYPE_CHECKING:
     from tapeless.frontend.tracer import Tracer
@@ -128,14 +129,38 @@ def returned(t: Tracer, value: Value) -> Value:
 
 
 def optimised(t: Tracer, body: Body, leaves: list[Leaf]) -> Body:
-    """The body after the passes that shape it: rules for nests work on nests."""
+    """The body after the passes that shape it: rules for nests work on nests.
+
+    Index arithmetic stands where its operands live, maybe outside; the passes are shown it."""
     tidy = t.outside.options.tidy
     if tidy is None:
         return body
-    free = list(dict.fromkeys((*free_vars(body), *(leaf.var for leaf in leaves))))
-    sizes = [s for v in free for s in v.shape if isinstance(s, Var)]
-    params = dict.fromkeys((*sizes, *free))
-    return tidy(Fun("f", tuple(params), body)).body
+    around = arithmetic_for(t, body)
+    known = {out for stm in around for out in stm.outs}
+    whole = Body((*around, *body.stms), body.results)
+    free = dict.fromkeys((*free_vars(whole), *(leaf.var for leaf in leaves)))
+    sizes = dict.fromkeys(s for v in free for s in v.shape if isinstance(s, Var))
+    params = tuple(v for v in {**sizes, **free} if v not in known)
+    shaped = tidy(Fun("f", params, whole)).body
+    stms = tuple(s for s in shaped.stms if known.isdisjoint(s.outs))
+    return Body(stms, shaped.results)
+
+
+def arithmetic_for(t: Tracer, body: Body) -> list[Let]:
+    """The index arithmetic in scopes around that a body leans on, in order."""
+    defs = {
+        out: stm for scope in t.b.scopes for stm in scope for out in stm.outs
+        if isinstance(stm.exp, Prim) and out.dtype in (i64, bool_)
+    }  # fmt: skip
+    found: dict[Var, Let] = {}
+    front = list(free_vars(body))
+    while front:
+        var = front.pop()
+        front += (s for s in var.shape if isinstance(s, Var))
+        if var in defs and var not in found:
+            found[var] = defs[var]
+            front += (a for a in atoms_of(defs[var].exp) if isinstance(a, Var))
+    return [stm for var, stm in defs.items() if var in found]
 
 
 def emit(t: Tracer, body: Body, leaves: list[Leaf]) -> tuple[Atom, ...]:

@@ -18,7 +18,18 @@ from tapeless.ir.verify import verify as check
 from tapeless.loop.syntax import Proc
 from tapeless.loop.verify import verify as check_loops
 from tapeless.lower.kernel import lower
-from tapeless.raising import carry, gather, loops, nests, pivots, private, promote, slices, whiles
+from tapeless.raising import (
+    carry,
+    gather,
+    loops,
+    nests,
+    pivots,
+    private,
+    promote,
+    slices,
+    waits,
+    whiles,
+)
 from tapeless.raising.races import races
 from tapeless.runtime import machine
 from tapeless.runtime.abi import ArraySlot, KernelType, ScalarSlot, Site, Slot
@@ -32,7 +43,7 @@ CLEAN: tuple[Pass, ...] = (checks.run, stores.run, whiles.run)
 # These take one level of a nest of loops at a time, so they come around until all is done.
 RAISE: tuple[Pass, ...] = (promote.run, pivots.run, loops.run, private.run, nests.run)
 FUSE: tuple[Pass, ...] = (carry.run, gather.run, vertical.run, horizontal.run, hoist.run)
-LAST: tuple[Pass, ...] = (slices.run,)  # when nothing else makes a loop parallel
+LAST: tuple[Pass, ...] = (slices.run, waits.run)  # when nothing else makes a loop parallel
 ROUNDS = 6  # of each group and of all groups, at most
 
 CHECKED = False  # whether every step is verified, whoever asks: the tests set it

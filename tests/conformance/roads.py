@@ -227,6 +227,8 @@ def _numbers(got: Any, expected: Any, tol: float, where: str) -> str | None:
         return f"{where}: dtype {g.dtype} and not {e.dtype}"
     if e.dtype.kind not in "fc" and g.dtype.kind not in "fc":
         return None if np.array_equal(g, e) else f"{where}: {got!r} and not {expected!r}"
+    if e.dtype.char in "fF":
+        tol = max(tol, 1e-6)
     finite = np.abs(e[np.isfinite(e)])
     scale = max(1.0, float(finite.max())) if finite.size else 1.0
     with np.errstate(all="ignore"):

@@ -330,8 +330,9 @@ class Arrays:
             text = f"tp.map(lambda v, w: v * w + v, {a.text}, {b.text})"
             return Expr(text, joined, add(mul(a.q, b.q), a.q), a.dims)
         if choice == "scan":
-            unsigned = a.kind == "i" and m.space[a.text].dtype.kind == "u"
-            neutral = "-100.0" if a.kind == "f" else "0" if unsigned else "-100"
+            if m.space[a.text].dtype.kind == "u":  # no number is below all of them
+                raise Rejected
+            neutral = "-100.0" if a.kind == "f" else "-100"
             text = f"tp.scan(lambda v, w: max(v, w), {a.text}, {neutral})"
             return Expr(text, a.kind, join(a.q, Exact(0, 7)), a.dims)
         i = m.pick([x for x in m.arrays("i", 1) if x.q is not None and x.dims == a.dims])

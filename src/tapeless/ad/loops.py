@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TypeVar
 
-from tapeless.ad.again import Again
 from tapeless.ad.branches import Branches
 from tapeless.ad.restore import restorable
-from tapeless.ad.revolve import Kept, Run, Schedule
-from tapeless.ad.sweep import InReturn
-from tapeless.ad.tree import Carried, Plain, Repeated, Revolved
+from tapeless.ad.tree import Carried, Plain, Repeated
 from tapeless.core.names import Atom, Var
 from tapeless.core.types import INDEX
 from tapeless.ir.build import ONE, ZERO
-from tapeless.ir.syntax import PROVED, Body, For, Index, Let, Loop, Prim
-from tapeless.ir.walk import Rewriter, free_vars
+from tapeless.ir.syntax import Body, For, Let, Loop, Prim
+from tapeless.ir.walk import free_vars
 
 Part = TypeVar("Part")
 
@@ -104,78 +101,6 @@ class Loops(Branches):
             )
         self.node, self.bars = outer, before
         return Body(tuple(stms), results)
-
-    def revolve(self, item: Revolved) -> None:
-        """Pass by pass from the last: its state from the nearest one that is kept, then the pass
-        forward and back."""
-        state = self.carried(item.exp, item.let.outs, [])
-        if state is None:
-            return
-        again = Again(self.active).exp(item.exp)
-        assert isinstance(again, Loop)
-        schedule = Schedule(self.b, again)
-        size = self.value(schedule.size)
-        bars = (
-            *(self.bar_or_zero(item.let.outs[k]) for k in state.states),
-            *(self.bar_or_zero(v) for v in state.free),
-        )
-        inits = (*bars, *map(self.value, item.run.all()))
-        params = tuple(Var(i.type, i.hint if isinstance(i, Var) else "bar") for i in inits)
-        var = Var(INDEX, "pass")
-        body = self.turned(schedule, state, lambda: self.op_sub(size, var), params, item.run)
-        outs = self.b.let(Loop(For(var, size), params, inits, body), *(p.hint for p in params))
-        of_states, of_free, of_run = state.split(outs)
-        self.bars.update(zip(state.free, of_free, strict=True))
-        self.restore(item, schedule, item.run.after(tuple(of_run)).kept)
-        for k, end in zip(state.states, of_states, strict=True):
-            self.give_whole(item.exp.inits[k], end)
-
-    def turned(
-        self, schedule: Schedule, state: State, where: Callable[[], Atom],
-        params: tuple[Var, ...], run: Run,
-    ) -> Body:  # fmt: skip
-        """One pass of the return loop: the pass in front of `where`, forward and back."""
-        before = self.bars
-        of_states, of_free, of_run = state.split(params)
-        self.bars = dict(zip(state.free, of_free, strict=True))
-        slots = self.value(run.kept.slots)
-        with self.b.scope() as stms:
-            end = where()
-            last = self.op_sub(end, ONE)
-            run = replace(run, kept=replace(run.kept, slots=slots)).after(tuple(of_run))
-            run = schedule.forward(end, last, schedule.nearest(run, last))
-            loop = Again(self.active).exp(schedule.loop)
-            assert isinstance(loop, Loop) and isinstance(loop.form, For)
-            seeds: list[Atom | None] = [None] * len(loop.params)
-            for k, param in zip(state.states, of_states, strict=True):
-                seeds[k] = param
-            self.region(loop.body, seeds)
-            results = (
-                *(self.bar_or_zero(loop.params[k]) for k in state.states),
-                *(self.bars[v] for v in state.free),
-                *replace(run, kept=self.dropped(run.kept, last)).all(),
-            )
-        self.bars = before
-        names = {loop.form.var: last, **dict(zip(loop.params, run.state, strict=True))}
-        body = Rewriter(names, fresh=False).body(Body(tuple(stms), results))
-        return InReturn(self).closed(body)
-
-    def dropped(self, kept: Kept, last: Atom) -> Kept:
-        """Without the state in front of pass `last`, which is turned now; the first one stays."""
-        place = self.b.one(Index(kept.places, (kept.top,), PROVED), "place")
-        is_first = self.b.prim("eq", kept.top, ZERO)
-        passed = self.b.prim("and", self.b.prim("eq", place, last), self.b.prim("not", is_first))
-        below = self.op_sub(kept.top, ONE)
-        return replace(kept, top=self.b.prim("select", passed, below, kept.top))
-
-    def restore(self, item: Revolved, schedule: Schedule, kept: Kept) -> None:
-        """The arrays that the loop began with, from the first slot."""
-        for init, now in zip(item.exp.inits, schedule.rows(kept, ZERO), strict=True):
-            if isinstance(init, Var) and init.is_array:
-                self.node.memo[init] = now
-
-    def op_sub(self, a: Atom, b: Atom) -> Atom:
-        return self.b.prim("sub", a, b)
 
     def count_of(self, item: Repeated) -> Atom:
         """How many passes the loop made."""

@@ -103,7 +103,18 @@ class Revolved:
         yield from self.lets
 
 
-Item = Plain | Repeated | Branched | Revolved
+@dataclass(eq=False)
+class Inverted:
+    """A loop of the forward sweep that the return sweep undoes pass by pass."""
+
+    let: Let
+    exp: Loop
+
+    def frozen(self) -> Iterator[Let]:
+        yield self.let
+
+
+Item = Plain | Repeated | Branched | Revolved | Inverted
 
 
 class Node:
@@ -152,6 +163,8 @@ class Node:
 
     def item(self, stm: Let) -> Item:
         match stm.exp:
+            case Loop(For()) if stm.exp.reverse.kind == "invert":
+                return Inverted(stm, stm.exp)
             case Loop() if is_revolved(stm.exp):
                 return revolved(stm, stm.exp)
             case Loop(form, params, _, body):

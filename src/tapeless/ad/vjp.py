@@ -14,10 +14,10 @@ from collections.abc import Sequence
 
 from tapeless.ad.again import without_puts
 from tapeless.ad.linear_algebra import call_cotangents
-from tapeless.ad.loops import Loops
 from tapeless.ad.partials import row
 from tapeless.ad.prepare import for_reverse
-from tapeless.ad.tree import Branched, Node, Plain, Repeated, Revolved
+from tapeless.ad.tree import Branched, Inverted, Node, Plain, Repeated, Revolved
+from tapeless.ad.turning import Turning
 from tapeless.analysis.activity import active
 from tapeless.core.names import Atom, Var
 from tapeless.ir.syntax import (
@@ -63,7 +63,7 @@ def reverse(body: Body, wrt: Sequence[Var], seeds: Sequence[Atom | None]) -> Bod
         return sweeps.b.body((*body.results, *bars))
 
 
-class Reverse(Loops):
+class Reverse(Turning):
     """Both sweeps of a program."""
 
     def region(self, body: Body, seeds: Sequence[Atom | None]) -> None:
@@ -95,6 +95,9 @@ class Reverse(Loops):
                 case Revolved(let):
                     self.b.loc = let.loc
                     self.revolve(item)
+                case Inverted(let):
+                    self.b.loc = let.loc
+                    self.invert(item)
                 case Branched(let):
                     self.b.loc = let.loc
                     self.branch(item)

@@ -93,8 +93,8 @@ class Storage:
                 modes.append(FIXED if own else PINNED)
         moving = {p for p, m in zip(loop.params, modes, strict=True) if m == PINNED}
         if all(
-            origin == {FRESH} or (len(origin) == 1 and origin <= moving)
-            for mode, origin in zip(modes, origins, strict=True)
+            origin == {FRESH} or (origin <= moving and {o.type for o in origin} == {param.type})
+            for param, mode, origin in zip(loop.params, modes, origins, strict=True)
             if mode == PINNED
         ):
             modes = [ROTATE if m == PINNED else m for m in modes]

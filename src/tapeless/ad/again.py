@@ -6,18 +6,33 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from tapeless.core.names import Atom, Var
+from tapeless.core.types import INDEX
 from tapeless.ir.build import ZERO, Builder
-from tapeless.ir.syntax import IGNORE, PROVED, WRAP, Body, Check, Each, Index, Let, Put, Update
+from tapeless.ir.syntax import (
+    IGNORE,
+    PROVED,
+    WRAP,
+    Body,
+    Check,
+    Each,
+    Index,
+    Let,
+    Prim,
+    Put,
+    Update,
+)
 from tapeless.ir.types_of import atom_of
 from tapeless.ir.walk import Rewriter, map_bodies
 
 
 class Again(Rewriter):
-    """A copy of a body to run in the return sweep: no checks, no combining, all indices proved."""
+    """A copy of a body to run in the return sweep: all indices proved, and no checks but those that
+    say which sizes are equal, on which types may lean."""
 
     def __init__(self, active: set[Var]) -> None:
         super().__init__()
         self.active = active
+        self.inside: set[Var] = set()
 
     def bind(self, var: Var) -> Var:
         new = super().bind(var)
@@ -28,9 +43,15 @@ class Again(Rewriter):
     def body(self, body: Body) -> Body:
         stms: list[Let] = []
         for stm in body.stms:
-            if not isinstance(stm.exp, Check):
+            if not isinstance(stm.exp, Check) or self.is_about_sizes(stm.exp):
                 stms += self.proved(stm)
+            if not (isinstance(stm.exp, Prim) and _compares_sizes(stm.exp)):
+                self.inside.update(stm.outs)
         return Body(tuple(stms), self.atoms(body.results))
+
+    def is_about_sizes(self, check: Check) -> bool:
+        """Two sizes are compared here, or in front of all that runs again."""
+        return check.error == "ValueError" and check.cond not in self.inside
 
     def proved(self, stm: Let) -> Iterator[Let]:
         let = self.let(stm)
@@ -51,6 +72,10 @@ class Again(Rewriter):
                 yield Let(let.outs, replace(let.exp, at=fixed, modes=new), let.loc)
             case _:
                 yield let
+
+
+def _compares_sizes(exp: Prim) -> bool:
+    return exp.op == "eq" and all(a.type == INDEX for a in exp.args)
 
 
 def _wrap(b: Builder, at: Atom, size: Atom) -> Atom:

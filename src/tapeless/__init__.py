@@ -14,6 +14,7 @@ from tapeless.api.derivatives import (
 from tapeless.api.functional import functional
 from tapeless.api.inspection import cost, source
 from tapeless.api.jit import jit
+from tapeless.api.pullbacks import linearize, vjp
 from tapeless.api.runtime import clear_cache, set_num_threads
 from tapeless.api.settings import disable_jit
 from tapeless.explain import explain
@@ -47,43 +48,8 @@ from tapeless.forms.elements import (
 __version__ = "0.1.0.dev0"
 
 __all__ = [
-    "bool_",
-    "clear_cache",
-    "complex64",
-    "complex128",
-    "cost",
-    "disable_jit",
-    "each",
-    "errors",
-    "explain",
-    "f32",
-    "f64",
-    "functional",
-    "grad",
-    "hessian",
-    "hvp",
-    "i8",
-    "i16",
-    "i32",
-    "i64",
-    "iverson",
-    "jacfwd",
-    "jacobian",
-    "jacrev",
-    "jit",
-    "jvp",
-    "loop",
-    "map",
-    "random",
-    "reduce",
-    "reduce_by_index",
-    "scan",
-    "scatter",
-    "set_num_threads",
-    "source",
-    "u8",
-    "u16",
-    "u32",
-    "u64",
-    "value_and_grad",
+    "bool_", "clear_cache", "complex64", "complex128", "cost", "disable_jit", "each", "errors",
+    "explain", "f32", "f64", "functional", "grad", "hessian", "hvp", "i8", "i16", "i32", "i64",
+    "iverson", "jacfwd", "jacobian", "jacrev", "jit", "jvp", "linearize", "loop", "map", "random",
+    "reduce", "reduce_by_index", "scan", "scatter", "set_num_threads", "source", "u8", "u16", "u32", "u64", "value_and_grad", "vjp",
 ]  # fmt: skip

@@ -137,6 +137,7 @@ def plan(p: Plan) -> dict[str, Any]:
         "not_one": [[path(n.path), n.axis] for n in p.not_one],
         "fixed": [[path(f.path), f.axis, f.size] for f in p.fixed],
         "long": p.long,
+        "sequel": None if p.sequel is None else out(p.sequel),
     }
 
 
@@ -152,6 +153,7 @@ def read_plan(p: dict[str, Any], guards: tuple[Guard, ...], f: types.FunctionTyp
         tuple(NotOne(read_path(n), axis) for n, axis in p["not_one"]),
         tuple(Fixed(read_path(n), axis, size) for n, axis, size in p["fixed"]),
         p["long"],
+        None if p["sequel"] is None else read_out(p["sequel"]),
     )
 
 

@@ -90,6 +90,16 @@ class Jitted:
             self._enter(program, arguments, signature, len(args))
         return result
 
+    def program(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> tuple[Program, dict[str, Any]]:
+        """The program for a call, and its arguments by name."""
+        arguments = self.bind(args, kwargs)
+        try:
+            return self.store.find(self.python, arguments, self.signature(arguments)), arguments
+        except TapelessError as error:
+            raise error.with_traceback(None) from None
+
     def _enter(
         self, program: Program, arguments: dict[str, Any], signature: Signature, count: int
     ) -> None:

@@ -24,6 +24,11 @@ def push(f: Any, argnums: Any, tangents: Any, *args: Any, **kwargs: Any) -> Any:
         return _push(f, argnums, tangents, *args, **kwargs)
 
 
+def keep(f: Any, mode: str, *args: Any, **kwargs: Any) -> Any:
+    """(f(*args), what the derivative of `f` there reads), for a program that goes on from there."""
+    raise TypeError("keep is an operation of compiled code")
+
+
 def leaves(tree: Any) -> Any:
     """The floats of a tree, numbers and arrays, in order."""
     with disable_jit(False):

@@ -50,6 +50,7 @@ class Plan:
     not_one: tuple[NotOne, ...]
     fixed: tuple[Fixed, ...]
     long: bool
+    sequel: Out | None = None  # what the program's sequel gives
 
 
 def plan_of(traced: Traced, fixed: tuple[Fixed, ...], loc: Loc) -> Plan:
@@ -57,6 +58,7 @@ def plan_of(traced: Traced, fixed: tuple[Fixed, ...], loc: Loc) -> Plan:
     return Plan(
         traced.fun.name, loc, traced.inputs, ranks, traced.output, traced.written, traced.guards,
         traced.not_one, fixed, may_take_long(traced.fun),
+        traced.sequel.output if traced.sequel else None,
     )  # fmt: skip
 
 

@@ -53,6 +53,7 @@ class Program:
             (describe(i.path), reader(i.path)) for i in arrays if i.path not in plan.written
         ]
         self.rebuild = rebuilder(plan.output)
+        self.sequel: Callable[[], Kernel] | None = None
 
     @staticmethod
     def _reader(source: Input, rank: int | None) -> Callable[[Any, dict[str, Any]], Any]:

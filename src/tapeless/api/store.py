@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import threading
 import time
 import types
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -33,12 +34,14 @@ from tapeless.frontend.signature import (
     without_instances,
 )  # fmt: skip
 from tapeless.frontend.trace import trace
+from tapeless.ir.syntax import Fun
 from tapeless.pipeline import optimise
 from tapeless.runtime.kernel import Kernel
 from tapeless.runtime.support import fetch
 
 Sizes = dict[tuple[Path, int], int]
 MAX_ATTEMPTS = 16
+SEQUEL = ("sequel",)  # in place of memory layouts
 PATIENCE = 2  # values of a captured int before it becomes an input
 
 
@@ -116,6 +119,11 @@ class Store:
             made = self.disk.load(key, text, layouts)
             if made is not None:
                 program.kernels[layouts] = made
+                if plan.sequel is not None:
+                    later = self.disk.load(key, text, SEQUEL)
+                    if later is None:
+                        continue
+                    program.sequel = functools.partial(_itself, later)
                 self.record(signature, time.perf_counter() - start, True, why)
                 return program
         return None
@@ -180,7 +188,24 @@ class Store:
                 tracing, why = 0.0, "another memory layout"
                 return made
 
-        return Program(plan, make, dynamic)
+        program = Program(plan, make, dynamic)
+        if traced.sequel is not None:
+            program.sequel = self._sequel(traced.sequel.fun, key, text)
+        return program
+
+    def _sequel(self, fun: Fun, key: str | None, text: str | None) -> Callable[[], Kernel]:
+        """Its kernel, made when it is asked for; all its arrays are in C order."""
+
+        @functools.cache
+        def make() -> Kernel:
+            with self.lock:
+                layouts = ("C",) * sum(p.is_array for p in fun.params)
+                type, code = machine_code(optimise(fun), layouts, self.settings)
+                if key is not None and text is not None:
+                    self.disk.save(key, text, SEQUEL, type, code)
+                return kernel(type, code)
+
+        return make
 
     def record(self, signature: Signature, seconds: float, cached: bool, why: str) -> None:
         entry = Compilation(show_signature(signature), seconds, cached, why)
@@ -224,6 +249,10 @@ class Store:
             dynamic=dynamic,
             tidy=optimise,
         )
+
+
+def _itself(kernel: Kernel) -> Kernel:
+    return kernel
 
 
 def _is_int(value: Any) -> bool:

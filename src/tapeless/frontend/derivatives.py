@@ -216,7 +216,7 @@ def seeds_of(t: Tracer, call: Traced, seed: Value) -> list[Atom | None]:
     if isinstance(seed, Known) and seed.value in (VALUE, FIRST):
         number_of(t, call, has_aux=seed.value == FIRST)
         return [Const(1.0, results[0].dtype), *(None for _ in results[1:])]
-    given = iter(Directions(t, "cotangent").atoms(call.out, seed, f"the result of {call.name}"))
+    given = iter(Directions(t, "cotangent").atoms(call.out, seed, f"{call.name}(…)"))
     return [next(given) if r.dtype.is_float else None for r in results]
 
 

@@ -18,6 +18,7 @@ from tapeless.frontend.derivatives import linearize_rule, pull_rule, push_rule, 
 from tapeless.frontend.folds import fold_over, monoid_of, scan_over
 from tapeless.frontend.iteration import iterate, make_range, row
 from tapeless.frontend.join import form_of, spelled
+from tapeless.frontend.kept import keep_rule
 from tapeless.frontend.leaves import float_leaves, rebuilt
 from tapeless.frontend.places import Indices, element, meet, new_array, numpy_dtype, read_object
 from tapeless.frontend.rule import Args, Kwargs, Rule, known, simple
@@ -321,6 +322,6 @@ FORMS: dict[str, Rule] = {
     f"{_API}.operations.pull": pull_rule, f"{_API}.operations.push": push_rule,
     f"{_API}.operations.leaves": simple(_leaves), f"{_API}.operations.like": simple(_like),
     f"{_API}.operations.tabulate": simple(_tabulate),
-    f"{_API}.pullbacks.vjp": vjp_rule, f"{_API}.pullbacks.linearize": linearize_rule,
+    f"{_API}.operations.keep": keep_rule, f"{_API}.pullbacks.vjp": vjp_rule, f"{_API}.pullbacks.linearize": linearize_rule,
     f"{_API}.jit.jit": _itself, f"{_API}.derived.derived": lambda t, args, kwargs: args[2],
 }  # fmt: skip

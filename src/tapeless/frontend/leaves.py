@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -51,6 +52,8 @@ def on_leaves(t: Tracer, value: Value, number: Callable[[Value], Value],
             return array(value)
         case Tup(items, cls):
             return Tup(tuple(on_leaves(t, v, number, array) for v in items), cls)
+        case Ref(InstanceObj() as obj) if obj.path and not dataclasses.is_dataclass(obj.cls):
+            return value  # read-only, field by field
         case Ref(obj):
             content = t.state.heap[obj]
             new: Any = {ListObj: ListObj, DictObj: DictObj}.get(type(obj), lambda: None)()

@@ -29,6 +29,7 @@ from tapeless.frontend.signature import (
     Options,
     Path,
     Root,
+    Sequel,
     StaticArg,
     TreeArg,
     without_instances,
@@ -68,6 +69,7 @@ class Outside:
         self.sizes: dict[Atom, tuple[Path, int]] = {}
         self.known: dict[Path, Value] = {}
         self.arrays: list[Arr] = []
+        self.sequel: Sequel | None = None
         self.contents: dict[Any, Any] = {}  # what objects from outside hold at the start
 
     # captured values

@@ -189,6 +189,15 @@ Out: TypeAlias = ArrayOut | NumberOut | StaticOut | ArgOut | TreeOut
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Sequel:
+    """A program that goes on where another ended: its first parameters are `kept` by that one, as
+    its last results; the others are given later."""
+
+    fun: Fun
+    output: Out
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Traced:
     """A Python function as a Core program, with all that a call needs to know."""
 
@@ -199,3 +208,4 @@ class Traced:
     guards: tuple[Guard, ...]
     not_one: tuple[NotOne, ...]
     codes: tuple[types.CodeType, ...]  # every function whose source went into the program
+    sequel: Sequel | None = None

@@ -66,6 +66,7 @@ def _trace(function: Any, signature: Signature, options: Options) -> Traced:
     return Traced(
         fun, tuple(outside.inputs), output, tuple(_path(arr) for arr, _ in written),
         tuple(outside.guards.values()), outside.not_one(t.assumed_not_one), tuple(t.codes),
+        outside.sequel,
     )  # fmt: skip
 
 

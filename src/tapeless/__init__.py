@@ -1,6 +1,8 @@
 """Ordinary numeric Python functions, compiled to native code. No tape."""
 
 from tapeless import errors
+from tapeless.api.check_grads import check_grads
+from tapeless.api.custom import custom_jvp, custom_vjp, stop_gradient
 from tapeless.api.derivatives import (
     grad,
     hessian,
@@ -10,6 +12,7 @@ from tapeless.api.derivatives import (
     jacrev,
     jvp,
     value_and_grad,
+    vmap,
 )  # fmt: skip
 from tapeless.api.functional import functional
 from tapeless.api.inspection import cost, source
@@ -48,8 +51,10 @@ from tapeless.forms.elements import (
 __version__ = "0.1.0.dev0"
 
 __all__ = [
-    "bool_", "clear_cache", "complex64", "complex128", "cost", "disable_jit", "each", "errors",
-    "explain", "f32", "f64", "functional", "grad", "hessian", "hvp", "i8", "i16", "i32", "i64",
-    "iverson", "jacfwd", "jacobian", "jacrev", "jit", "jvp", "linearize", "loop", "map", "random",
-    "reduce", "reduce_by_index", "scan", "scatter", "set_num_threads", "source", "u8", "u16", "u32", "u64", "value_and_grad", "vjp",
+    "bool_", "check_grads", "clear_cache", "complex64", "complex128", "cost", "custom_jvp",
+    "custom_vjp", "disable_jit", "each", "errors", "explain", "f32", "f64", "functional",
+    "grad", "hessian", "hvp", "i8", "i16", "i32", "i64", "iverson", "jacfwd", "jacobian",
+    "jacrev", "jit", "jvp", "linearize", "loop", "map", "random", "reduce", "reduce_by_index",
+    "scan", "scatter", "set_num_threads", "source", "stop_gradient", "u8", "u16", "u32", "u64",
+    "value_and_grad", "vjp", "vmap",
 ]  # fmt: skip

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
+from tapeless.ad.given import given_tangents
 from tapeless.ad.linear_algebra import call_tangents
 from tapeless.ad.partials import row
 from tapeless.ad.prepare import for_forward
@@ -26,6 +27,7 @@ from tapeless.ir.syntax import (
     Each,
     Fold,
     Fun,
+    Given,
     If,
     Index,
     Iverson,
@@ -152,7 +154,10 @@ class _Forward:
                 assert isinstance(dot, Var)
                 longer = Append(dot, self.tangent(value), size)
                 self.dot[outs[0]] = self.b.one(longer, f"{outs[0].hint}_dot")
-            case Call(callee, args):
+            case Call(Given() as rule, args):
+                given = given_tangents(self.b, rule, args, self.tangent, self.varies)
+                self.dot.update(zip(outs, given, strict=True))
+            case Call(str() as callee, args):
                 dots = call_tangents(self.b, callee, args, outs, self.tangent, self.varies)
                 self.dot.update(zip(outs, dots, strict=False))
 

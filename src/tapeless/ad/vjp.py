@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tapeless.ad.again import without_puts
+from tapeless.ad.given import Operands, by, meant, placed, refuse_lost
 from tapeless.ad.linear_algebra import call_cotangents
 from tapeless.ad.partials import row
 from tapeless.ad.prepare import for_reverse
@@ -28,6 +29,7 @@ from tapeless.ir.syntax import (
     Check,
     Each,
     Fun,
+    Given,
     Index,
     Let,
     Prim,
@@ -36,7 +38,7 @@ from tapeless.ir.syntax import (
     Update,
     View,
 )  # fmt: skip
-from tapeless.ir.walk import refresh_fun
+from tapeless.ir.walk import refresh, refresh_fun
 
 
 def vjp(fun: Fun, wrt: Sequence[int]) -> Fun:
@@ -119,7 +121,9 @@ class Reverse(Turning):
                 self.each(item, let, exp)
             case Put():
                 self.put(exp)
-            case Call(callee, args):
+            case Call(Given() as rule, args):
+                self.given(outs, rule, args)
+            case Call(str() as callee, args):
                 self.call(outs, callee, args)
             case Alloc() | Check() | Sort():
                 for out in outs:
@@ -134,6 +138,24 @@ class Reverse(Turning):
         found = call_cotangents(self.b, callee, args, outs, bars, self.value)
         for array, bar in found:
             self.give_whole(array, bar)
+
+    def given(self, outs: tuple[Var, ...], rule: Given, args: Operands) -> None:
+        """x̄ += rule(x, ȳ); one for tangents is turned round: it is linear in them.
+
+        x̄ += ∂⟨ȳ, rule(x, ẋ)⟩/∂ẋ"""
+        if all(self.bars.get(o) is None for o in outs):
+            return
+        refuse_lost(rule, args, self.is_active, self.b.loc)
+        bars = [self.exact(o) for o in outs]
+        names = meant(rule, [a if isinstance(a, View) else self.value(a) for a in args])
+        if rule.mode == "pull":
+            body = refresh(rule.body, names | dict(zip(rule.seeds, bars, strict=True)))
+        else:
+            zeros = {dot: self.zeros(dot.type, dot.hint) for dot in rule.seeds}
+            body = refresh(reverse(rule.body, rule.seeds, bars), names | zeros)
+        results = placed(self.b, body)[-rule.wrt :] if rule.wrt else ()
+        for x, bar in zip(by(rule, args), results, strict=True):
+            self.give_whole(x, bar)
 
     def prim(self, op: str, args: tuple[Atom, ...], out: Var) -> None:
         """x̄ᵢ += ∂y/∂xᵢ·ȳ."""

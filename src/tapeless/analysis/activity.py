@@ -16,6 +16,7 @@ from tapeless.ir.syntax import (
     Call,
     Each,
     Fold,
+    Given,
     If,
     Index,
     Iverson,
@@ -26,6 +27,7 @@ from tapeless.ir.syntax import (
     Put,
     Scan,
     Update,
+    View,
 )  # fmt: skip
 from tapeless.ir.walk import atoms_of, bodies_of
 
@@ -94,6 +96,9 @@ def steps(stm: Let) -> Iterator[tuple[Atom, Var]]:
             yield from _monoid(monoid, outs)
         case Put(targets, _, values):
             yield from zip(values, targets, strict=True)
+        case Call(Given() as rule, args):
+            sources = args[rule.outs : rule.outs + rule.wrt + rule.free]
+            yield from ((a, o) for a in sources if not isinstance(a, View) for o in outs)
         case Call():
             yield from ((a, o) for a in atoms_of(exp) for o in outs)
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from tapeless.api.derived import derived
 from tapeless.api.jit import jit
-from tapeless.api.operations import leaves, like, pull, push, tabulate
+from tapeless.api.operations import batch, leaves, like, pull, push, tabulate
 from tapeless.api.settings import disable_jit
 
 Function = Callable[..., Any]
@@ -77,7 +77,7 @@ def hvp(f: Function, primals: tuple[Any, ...], tangents: tuple[Any, ...]) -> Any
         return _hvp(f, primals, tangents)
 
 
-@jit(static_argnames=("f",))
+@jit
 def _hvp(f: Function, primals: tuple[Any, ...], tangents: tuple[Any, ...]) -> Any:
     def gradient(*xs: Any) -> Any:
         return pull(f, tuple(range(len(primals))), "value", *xs)[1]
@@ -152,6 +152,20 @@ def hessian(f: Function, argnums: Argnums = 0) -> Function:
         return _by_columns(first, argnums, args, kwargs)
 
     return derived(f, "hessian", second)
+
+
+def vmap(f: Function, in_axes: Any = 0, out_axes: Any = 0) -> Function:
+    """`f` over an axis of its arguments, all at once. `in_axes`: that axis of every argument, or of
+    each (None: the same for all); `out_axes`: where it goes in the results. Both may be trees.
+
+    >>> vmap(lambda a, b: a * b, in_axes=(0, None))(np.array([1.0, 2.0]), 3.0)
+    array([3., 6.])
+    """
+
+    def batched(*args: Any, **kwargs: Any) -> Any:
+        return batch(f, in_axes, out_axes, args, kwargs)
+
+    return derived(f, "vmap", batched)
 
 
 def _by_columns(f: Function, argnums: Argnums, args: Any, kwargs: Any) -> Any:

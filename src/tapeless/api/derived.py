@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 from tapeless.api.annotations import declared_arrays, hints_of
+from tapeless.api.custom import custom_jvp, custom_vjp
 from tapeless.api.jit import Jitted, jitted
 from tapeless.api.paths import function_of
 from tapeless.api.settings import Settings
@@ -30,7 +31,7 @@ def derived(f: Callable[..., Any], kind: str, run: Callable[..., Any]) -> Callab
     if not callable(f):
         raise TypeError(f"{kind}: {f!r} is not a function")
     inner = _inner(f)
-    parameters = ANY if inner is None else tuple(inspect.signature(f).parameters.values())
+    parameters = ANY if inner is None else _parameters(f)
     name = getattr(inner, "__name__", type(f).__name__)
     name = f"{kind}_of_{name}" if name.isidentifier() else kind
     made = types.FunctionType(
@@ -55,9 +56,14 @@ def derived(f: Callable[..., Any], kind: str, run: Callable[..., Any]) -> Callab
 def _inner(f: Any) -> types.FunctionType | None:
     """The Python function behind a callable."""
     try:
-        return function_of(f)
+        return function_of(f.f if isinstance(f, custom_vjp | custom_jvp) else f)
     except (AttributeError, RecursionError):
         return None
+
+
+def _parameters(f: Any) -> Parameters:
+    is_plain = isinstance(f, types.FunctionType)
+    return tuple(inspect.signature(f, follow_wrapped=not is_plain).parameters.values())
 
 
 def _settings(f: Any, names: Iterable[str]) -> Settings:

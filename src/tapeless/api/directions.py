@@ -1,4 +1,4 @@
-"""Tangents and cotangents that are given to a program: a tree beside the one that they belong to."""
+"""Tangents and cotangents given to a program: a tree beside the one that they belong to."""
 
 from __future__ import annotations
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import functools
+import inspect
 import types
 from collections.abc import Callable, Hashable
 from typing import Any
@@ -21,30 +22,44 @@ def functional(f: Callable[..., Any]) -> Callable[..., tuple[Any, dict[str, Any]
     """The pure version of a function that writes its arguments.
 
     `result, written = functional(f)(*args)`: the caller's arrays keep their contents; `written`
-    maps the name of each parameter that `f` writes to what it would hold afterwards."""
+    maps the name of each parameter that `f` writes to what it would hold afterwards. It may be
+    differentiated, and used in compiled code.
+
+    >>> def scale(x, by):
+    ...     x *= by
+    >>> functional(scale)(np.array([1.0, 2.0]), 3.0)
+    (None, {'x': array([3., 6.])})
+    """
     compiled: Any = f if isinstance(f, Jitted) else jit(f)
+    plain: Any = compiled.__func__ if isinstance(compiled, types.MethodType) else compiled
+
+    @functools.wraps(plain.python)
+    def pure(*args: Any, **kwargs: Any) -> tuple[Any, dict[str, Any]]:
+        return call_pure(compiled, args, kwargs)
+
+    pure.__signature__ = inspect.signature(f)  # type: ignore[attr-defined]  # a function has it
+    return pure
+
+
+def call_pure(compiled: Any, args: Any, kwargs: Any) -> tuple[Any, dict[str, Any]]:
+    """(result, written) of a call; `frontend` has its meaning in compiled code."""
     owner: tuple[Any, ...] = ()
     if isinstance(compiled, types.MethodType):
         compiled, owner = compiled.__func__, (compiled.__self__,)
-
-    @functools.wraps(compiled.python)
-    def pure(*args: Any, **kwargs: Any) -> tuple[Any, dict[str, Any]]:
-        arguments = compiled.bind((*owner, *args), kwargs)
-        try:
-            program = compiled.store.find(compiled.python, arguments, compiled.signature(arguments))
-            for path in program.plan.written:
-                value = reader(path)(compiled.python, arguments)
-                fresh = np.array(as_array(value), order="K")
-                arguments = with_leaf(arguments, (("item", path.root.key), *path.steps), fresh)
-            result = (
-                call_python(compiled, arguments)
-                if is_disabled() else program(compiled.python, arguments)
-            )  # fmt: skip
-        except TapelessError as error:
-            raise error.with_traceback(None) from None
-        return result, {p.root.key: arguments[p.root.key] for p in program.plan.written}
-
-    return pure
+    arguments = compiled.bind((*owner, *args), kwargs)
+    try:
+        program = compiled.store.find(compiled.python, arguments, compiled.signature(arguments))
+        for path in program.plan.written:
+            value = reader(path)(compiled.python, arguments)
+            fresh = np.array(as_array(value), order="K")
+            arguments = with_leaf(arguments, (("item", path.root.key), *path.steps), fresh)
+        result = (
+            call_python(compiled, arguments)
+            if is_disabled() else program(compiled.python, arguments)
+        )  # fmt: skip
+    except TapelessError as error:
+        raise error.with_traceback(None) from None
+    return result, {p.root.key: arguments[p.root.key] for p in program.plan.written}
 
 
 def call_python(compiled: Jitted, arguments: dict[str, Any]) -> Any:

@@ -29,6 +29,16 @@ def keep(f: Any, mode: str, *args: Any, **kwargs: Any) -> Any:
     raise TypeError("keep is an operation of compiled code")
 
 
+def with_vjp(f: Any, fwd: Any, bwd: Any, *args: Any) -> Any:
+    """f(*args), differentiated by `bwd` in reverse mode."""
+    return f(*args)
+
+
+def with_jvp(f: Any, rule: Any, *args: Any) -> Any:
+    """f(*args), differentiated by `rule`."""
+    return f(*args)
+
+
 def leaves(tree: Any) -> Any:
     """The floats of a tree, numbers and arrays, in order."""
     with disable_jit(False):
@@ -47,12 +57,18 @@ def tabulate(size: Any, f: Any) -> Any:
         return _tabulate(size, f)
 
 
-@jit(static_argnames=("f", "argnums"))
+def batch(f: Any, in_axes: Any, out_axes: Any, args: Any, kwargs: Any) -> Any:
+    """f(*args, **kwargs) over an axis of every array in the arguments."""
+    with disable_jit(False):
+        return _batch(f, in_axes, out_axes, args, kwargs)
+
+
+@jit(static_argnames=("argnums",))
 def _pull(f: Any, argnums: Any, seed: Any, *args: Any, **kwargs: Any) -> Any:
     return pull(f, argnums, seed, *args, **kwargs)
 
 
-@jit(static_argnames=("f", "argnums"))
+@jit(static_argnames=("argnums",))
 def _push(f: Any, argnums: Any, tangents: Any, *args: Any, **kwargs: Any) -> Any:
     return push(f, argnums, tangents, *args, **kwargs)
 
@@ -67,6 +83,11 @@ def _like(tree: Any, values: Any) -> Any:
     return like(tree, values)
 
 
-@jit(static_argnames=("f",))
+@jit
 def _tabulate(size: Any, f: Any) -> Any:
     return tabulate(size, f)
+
+
+@jit(static_argnames=("in_axes", "out_axes"))
+def _batch(f: Any, in_axes: Any, out_axes: Any, args: Any, kwargs: Any) -> Any:
+    return batch(f, in_axes, out_axes, args, kwargs)

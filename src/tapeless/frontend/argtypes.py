@@ -27,6 +27,7 @@ WEAK = {
 FUNCTIONS = (
     types.FunctionType, types.BuiltinFunctionType, types.MethodType, types.MethodWrapperType,
     types.MethodDescriptorType, types.WrapperDescriptorType, np.ufunc, functools.partial,
+    type(np.sum),
 )  # fmt: skip
 ALWAYS_STATIC = (
     str, bytes, type, types.NoneType, types.EllipsisType, types.ModuleType, types.GenericAlias,
@@ -42,7 +43,9 @@ def plain(function: Any) -> Any:
     return python if isinstance(python, types.FunctionType | types.MethodType) else function
 
 
-_PLAIN = frozenset({types.FunctionType, types.BuiltinFunctionType, types.ModuleType, np.ufunc})
+_PLAIN = frozenset({
+    types.FunctionType, types.BuiltinFunctionType, types.MethodType, types.ModuleType, np.ufunc,
+})  # fmt: skip
 
 
 def is_static_kind(value: Any) -> bool:

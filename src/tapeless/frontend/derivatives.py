@@ -4,7 +4,8 @@ and put in place of the call."""
 from __future__ import annotations
 
 import types
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -32,6 +33,7 @@ from tapeless.frontend.scalars import scalar
 from tapeless.frontend.values import (
     Cx,
     Gen,
+    InstanceObj,
     Known,
     Many,
     Num,
@@ -73,6 +75,7 @@ def traced(t: Tracer, f: Value, args: Args, kwargs: Kwargs, picks: Sequence[int]
     name = named(t, f)
     t.b.loc = t.b.loc or place_of(f)
     leaves: list[Leaf] = []
+    t.derivatives += 1
     with t.construct(), t.b.scope() as stms:
         inputs = [
             independent(t, a, leaves) if k in picks else detached(t, a) for k, a in enumerate(args)
@@ -83,6 +86,7 @@ def traced(t: Tracer, f: Value, args: Args, kwargs: Kwargs, picks: Sequence[int]
         atoms: list[Atom] = []
         pack(t, form, out, atoms)
         body = t.b.body(tuple(atoms))
+    t.derivatives -= 1
     if not leaves:
         raise CompileError(
             f"{name} has no float among the arguments to differentiate by", t.loc,
@@ -95,17 +99,21 @@ def traced(t: Tracer, f: Value, args: Args, kwargs: Kwargs, picks: Sequence[int]
             f"return floats; tp.functional({name}) returns also what the function writes",
         )  # fmt: skip
     body = Body(tuple(stms), body.results)
-    return Traced(optimised(t, body, leaves), out, form, leaves, name)
+    return Traced(optimised(t, body, [leaf.var for leaf in leaves]), out, form, leaves, name)
 
 
 def named(t: Tracer, f: Value) -> str:
     name = t.describe(f)
+    if isinstance(f, Ref) and isinstance(f.obj, InstanceObj):
+        name = getattr(f.obj.value, "__name__", name)
     return "the lambda" if name == "<lambda>" else name
 
 
 def place_of(f: Value) -> Loc | None:
     """Where a function stands: for errors of a call that stands nowhere in compiled code."""
     function = plain(f.value) if isinstance(f, Known) else None
+    if isinstance(f, Ref) and isinstance(f.obj, InstanceObj):
+        function = getattr(f.obj.value, "__wrapped__", None)
     if not isinstance(function, types.FunctionType):
         return None
     code = function.__code__
@@ -128,17 +136,18 @@ def returned(t: Tracer, value: Value) -> Value:
     return scalar_value(t, value)
 
 
-def optimised(t: Tracer, body: Body, leaves: list[Leaf]) -> Body:
+def optimised(t: Tracer, body: Body, own: Sequence[Var]) -> Body:
     """The body after the passes that shape it: rules for nests work on nests.
 
-    Index arithmetic stands where its operands live, maybe outside; the passes are shown it."""
+    `own`: its variables that are bound nowhere. Index arithmetic stands where its operands live,
+    maybe outside; the passes are shown it."""
     tidy = t.outside.options.tidy
     if tidy is None:
         return body
     around = arithmetic_for(t, body)
     known = {out for stm in around for out in stm.outs}
     whole = Body((*around, *body.stms), body.results)
-    free = dict.fromkeys((*free_vars(whole), *(leaf.var for leaf in leaves)))
+    free = dict.fromkeys((*free_vars(whole), *own))
     sizes = dict.fromkeys(s for v in free for s in v.shape if isinstance(s, Var))
     params = tuple(v for v in {**sizes, **free} if v not in known)
     shaped = tidy(Fun("f", params, whole)).body
@@ -173,6 +182,16 @@ def emit(t: Tracer, body: Body, leaves: list[Leaf]) -> tuple[Atom, ...]:
     return put.results
 
 
+@contextmanager
+def located(t: Tracer) -> Iterator[None]:
+    """Errors that know no place are about the call."""
+    try:
+        yield
+    except CompileError as error:
+        error.loc = error.loc or t.loc
+        raise
+
+
 def positions(t: Tracer, argnums: Value, args: Args, name: str) -> tuple[int, ...]:
     """Which arguments to differentiate by."""
     given = known(t, argnums, "argnums")
@@ -184,7 +203,10 @@ def positions(t: Tracer, argnums: Value, args: Args, name: str) -> tuple[int, ..
                 f"argnums: {name} is called with {count} positional arguments, there is no"
                 f" argument {k!r}", t.loc, "they are counted from 0",
             )  # fmt: skip
-    return tuple(k % count for k in picks)
+    places = tuple(k % count for k in picks)
+    if len(set(places)) < len(places):
+        raise CompileError(f"argnums: {given} names an argument twice", t.loc)
+    return places
 
 
 # Rules ------------------------------------------------------------------------------------------
@@ -198,14 +220,17 @@ def pull_rule(t: Tracer, args: Args, kwargs: Kwargs) -> Value:
     call = traced(t, f, primals, kwargs, picks)
     out, bars = pulled(t, call, seeds_of(t, call, seed))
     rest = iter(bars)
-    grads = tuple(of_atoms(t, primals[k], rest) for k in picks)
-    single = not isinstance(known(t, argnums, "argnums"), tuple | list)
-    return Tup((out, grads[0] if single else Tup(grads)))
+    grads = {k: of_atoms(t, primals[k], rest) for k in sorted(picks)}
+    if isinstance(known(t, argnums, "argnums"), tuple | list):
+        return Tup((out, Tup(tuple(grads[k] for k in picks))))
+    return Tup((out, grads[picks[0]]))
 
 
 def pulled(t: Tracer, call: Traced, seeds: Sequence[Atom | None]) -> tuple[Value, tuple[Atom, ...]]:
     """The result of the call, and the cotangents of its leaves."""
-    atoms = emit(t, reverse(call.body, [leaf.var for leaf in call.leaves], seeds), call.leaves)
+    with located(t):
+        body = reverse(call.body, [leaf.var for leaf in call.leaves], seeds)
+    atoms = emit(t, body, call.leaves)
     count = len(call.body.results)
     return call.unpacked(t, atoms[:count]), atoms[count:]
 
@@ -262,10 +287,9 @@ def dots_of(
             f"{call.name} takes {len(primals)} primals here: a tuple of as many tangents is needed,"
             f" not {t.describe(tangents)}", t.loc, "pass (tangent, …), with None for zero",
         )  # fmt: skip
+    rows = sorted(zip(picks, primals, tangents.items, strict=True), key=lambda row: row[0])
     flat = [
-        atom
-        for x, d, k in zip(primals, tangents.items, picks, strict=True)
-        for atom in Directions(t, "tangent").atoms(x, d, f"argument {k}")
+        atom for k, x, d in rows for atom in Directions(t, "tangent").atoms(x, d, f"argument {k}")
     ]
     pairs = zip(call.leaves, flat, strict=True)
     return {leaf.var: dot for leaf, dot in pairs if dot is not None}
@@ -273,7 +297,9 @@ def dots_of(
 
 def pushed(t: Tracer, call: Traced, dots: dict[Var, Atom]) -> tuple[Value, Value]:
     """The result of the call, and its tangent."""
-    atoms = emit(t, forward(call.body, dots), call.leaves)
+    with located(t):
+        body = forward(call.body, dots)
+    atoms = emit(t, body, call.leaves)
     count = len(call.body.results)
     out = call.unpacked(t, atoms[:count])
     return out, of_atoms(t, out, iter(atoms[count:]))

@@ -13,7 +13,9 @@ from tapeless.core.types import i64
 from tapeless.errors import CompileError
 from tapeless.frontend.accumulate import reduce_over
 from tapeless.frontend.arrays import copy, generate, scalar_value
+from tapeless.frontend.batches import batch_rule
 from tapeless.frontend.construct import as_array
+from tapeless.frontend.custom import stop_rule, with_jvp_rule, with_vjp_rule
 from tapeless.frontend.derivatives import linearize_rule, pull_rule, push_rule, vjp_rule
 from tapeless.frontend.folds import fold_over, monoid_of, scan_over
 from tapeless.frontend.iteration import iterate, make_range, row
@@ -21,6 +23,7 @@ from tapeless.frontend.join import form_of, spelled
 from tapeless.frontend.kept import keep_rule
 from tapeless.frontend.leaves import float_leaves, rebuilt
 from tapeless.frontend.places import Indices, element, meet, new_array, numpy_dtype, read_object
+from tapeless.frontend.pure import pure_rule, pure_version
 from tapeless.frontend.rule import Args, Kwargs, Rule, known, simple
 from tapeless.frontend.scalars import convert, index_atom
 from tapeless.frontend.truth import truth_of
@@ -322,6 +325,12 @@ FORMS: dict[str, Rule] = {
     f"{_API}.operations.pull": pull_rule, f"{_API}.operations.push": push_rule,
     f"{_API}.operations.leaves": simple(_leaves), f"{_API}.operations.like": simple(_like),
     f"{_API}.operations.tabulate": simple(_tabulate),
-    f"{_API}.operations.keep": keep_rule, f"{_API}.pullbacks.vjp": vjp_rule, f"{_API}.pullbacks.linearize": linearize_rule,
+    f"{_API}.operations.with_vjp": with_vjp_rule, f"{_API}.operations.with_jvp": with_jvp_rule,
+    f"{_API}.custom.stop_gradient": simple(stop_rule),
+    f"{_API}.operations.batch": simple(batch_rule),
+    f"{_API}.functional.call_pure": simple(pure_rule),
+    f"{_API}.functional.functional": lambda t, args, kwargs: pure_version(args[0]),
+    f"{_API}.operations.keep": keep_rule, f"{_API}.pullbacks.vjp": vjp_rule,
+    f"{_API}.pullbacks.linearize": linearize_rule,
     f"{_API}.jit.jit": _itself, f"{_API}.derived.derived": lambda t, args, kwargs: args[2],
 }  # fmt: skip

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 from tapeless.ad.jvp import forward
 from tapeless.ad.vjp import reverse
 from tapeless.core.names import Var
-from tapeless.frontend.derivatives import Traced, traced
+from tapeless.frontend.custom import without_rules
+from tapeless.frontend.derivatives import Traced, located, optimised, traced
 from tapeless.frontend.leaves import of_atoms
 from tapeless.frontend.places import new_array
 from tapeless.frontend.results import Results
@@ -32,13 +33,14 @@ def keep_rule(t: Tracer, args: Args, kwargs: Kwargs) -> Value:
     f, mode, *primals = args
     call = traced(t, f, primals, kwargs, range(len(primals)))
     is_pull = known(t, mode, "the mode") == "pull"
-    early, late, seeds = _pull(call) if is_pull else _push(call)
+    with located(t):
+        early, late, seeds = _pull(call) if is_pull else _push(call)
     emit(t, early)
     out = call.unpacked(t, early.results)
     goal = Tup(tuple(primals)) if is_pull else out
     results = Results(t, t.outside)
     output = results.output(of_atoms(t, goal, iter(late.results)))
-    late = Body(late.stms, tuple(results.atoms))
+    late = optimised(t, without_rules(Body(late.stms, tuple(results.atoms))), seeds)
     kept = kept_by(late, seeds)
     t.outside.sequel = Sequel(refresh_fun(Fun("sequel", (*kept, *seeds), late)), output)
     values = [new_array(t, v) if v.is_array else Num(v, weak=True) for v in kept]

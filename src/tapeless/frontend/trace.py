@@ -16,6 +16,7 @@ from tapeless.frontend.argtypes import plain
 from tapeless.frontend.calls import call, call_library
 from tapeless.frontend.capture import source_of
 from tapeless.frontend.comprehensions import as_list
+from tapeless.frontend.custom import without_rules
 from tapeless.frontend.expressions import evaluate
 from tapeless.frontend.inline import entered, run_body
 from tapeless.frontend.library import LIBRARY
@@ -62,7 +63,7 @@ def _trace(function: Any, signature: Signature, options: Options) -> Traced:
     written = results.written()
     atoms = (*results.atoms, *(content for _, content in written))
     writes = () if options.functional else tuple(_origin(arr) for arr, _ in written)
-    fun = Fun(target.__name__, tuple(outside.params), t.b.body(atoms), writes)
+    fun = Fun(target.__name__, tuple(outside.params), without_rules(t.b.body(atoms)), writes)
     return Traced(
         fun, tuple(outside.inputs), output, tuple(_path(arr) for arr, _ in written),
         tuple(outside.guards.values()), outside.not_one(t.assumed_not_one), tuple(t.codes),

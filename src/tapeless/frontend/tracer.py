@@ -91,6 +91,7 @@ class Tracer:
         self.loop_hints: dict[Any, Hints] = {}
         self.countable = 0  # loops around that may yet be unrolled
         self.depth = 0
+        self.derivatives = 0  # that are being taken of what is traced now
         self.codes: dict[types.CodeType, None] = {}
 
     # where we are

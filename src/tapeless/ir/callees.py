@@ -15,7 +15,7 @@ import numpy as np
 
 from tapeless.core.names import Atom, Const, Var
 from tapeless.core.types import INDEX, Array, DType, Size, Type
-from tapeless.ir.syntax import View
+from tapeless.ir.syntax import Given, View
 
 Operands = Sequence[Atom | View]
 Results = tuple[Any, ...]
@@ -181,3 +181,16 @@ _TABLE: list[tuple[str, Any, Any, Any]] = [
 CALLEES: dict[str, Callee] = {
     prefix + name: Callee(prefix + name, *rest) for name, *rest in _TABLE for prefix in "ds"
 }
+
+
+def callee_of(callee: str | Given) -> Callee:
+    """What a Call names; with a given rule, its first operands are its results."""
+    if isinstance(callee, str):
+        return CALLEES[callee]
+    count = callee.outs
+    return Callee(
+        callee.name,
+        lambda args: tuple(a.type for a in args[:count] if not isinstance(a, View)),
+        lambda *values: values[:count],
+        lambda *values: 0,
+    )

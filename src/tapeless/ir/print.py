@@ -277,7 +277,8 @@ class _Printer:
             case Sort(array, at):
                 return f"sort {self.name(array)}" + (f"[{self.atoms(at)}]" if at else "")
             case Call(callee, args):
-                return f"call {quoted(callee)}({', '.join(map(self.operand, args))})"
+                shown = callee if isinstance(callee, str) else callee.name
+                return f"call {quoted(shown)}({', '.join(map(self.operand, args))})"
             case If() | Iverson() | Loop() | Each() | Fold() | Scan():
                 raise AssertionError("has bodies")
         assert_never(exp)

@@ -12,7 +12,7 @@ import numpy as np
 from tapeless.core.exceptions import exception_named
 from tapeless.core.names import Atom, Var
 from tapeless.core.prims import OPS
-from tapeless.ir.callees import CALLEES
+from tapeless.ir.callees import callee_of
 from tapeless.ir.slots import Env, Slots, Undefined, poison
 from tapeless.ir.syntax import (
     PROVED,
@@ -187,7 +187,7 @@ class FlatSteps(Slots):
         return run
 
     def call(self, exp: Call, outs: tuple[Var, ...]) -> Step:
-        callee, bind, meter = CALLEES[exp.callee], self.setter(outs), self.meter
+        callee, bind, meter = callee_of(exp.callee), self.setter(outs), self.meter
         operands = [self.operand(a) for a in exp.args]
 
         def run(env: Env) -> None:

@@ -240,10 +240,27 @@ class View:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Call:
-    """A named foreign or user-ruled function (`ir.callees`): arrays and scalars to new arrays."""
+class Given:
+    """A callee that gives back its first `outs` operands; its derivative by the next `wrt` ones is
+    given by the user: `body`, where `seeds` are tangents of these (`mode` "push") or cotangents of
+    the results ("pull"). `free` operands more depend on what the rule says nothing about; the last
+    ones are what `formal` stands for in the body."""
 
-    callee: str
+    name: str
+    mode: str
+    outs: int
+    wrt: int
+    free: int
+    formal: tuple[Var, ...]
+    seeds: tuple[Var, ...]
+    body: Body
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Call:
+    """A foreign function (`ir.callees`) on arrays and scalars, or a value with a given rule."""
+
+    callee: str | Given
     args: tuple[Atom | View, ...]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from tapeless.core.names import Atom, Const, Var
 from tapeless.core.prims import OPS
 from tapeless.core.types import INDEX, Array, Scalar, Size, Type
-from tapeless.ir.callees import CALLEES
+from tapeless.ir.callees import callee_of
 from tapeless.ir.syntax import (
     Alloc,
     Append,
@@ -78,7 +78,7 @@ def types_of(exp: Exp) -> tuple[Type, ...]:
         case Sort(array):
             return (Array(INDEX.dtype, array.shape[-1:]),)
         case Call(callee, args):
-            return CALLEES[callee].result_types(args)
+            return callee_of(callee).result_types(args)
 
 
 def loop_types(loop: Loop) -> tuple[Type, ...]:

@@ -35,6 +35,7 @@ from tapeless.ir.syntax import (
     Fold,
     For,
     Fun,
+    Given,
     If,
     Index,
     Iverson,
@@ -282,7 +283,8 @@ class _Verifier:
             self.need(info.repeats == self.repeats, f"Put to {first} under a Loop")
 
     def call(self, exp: Call) -> None:
-        self.need(exp.callee in CALLEES, f"unknown callee {exp.callee!r}")
+        is_known = isinstance(exp.callee, Given) or exp.callee in CALLEES
+        self.need(is_known, f"unknown callee {exp.callee!r}")
         for arg in exp.args:
             if not isinstance(arg, View):
                 self.use(arg)

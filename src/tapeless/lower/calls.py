@@ -14,6 +14,7 @@ class Calls(Loops):
     """An array takes a data pointer, then its sizes, then its strides."""
 
     def call(self, stm: Let, exp: Call) -> None:
+        assert isinstance(exp.callee, str), "rules are gone when nothing more is differentiated"
         slots: list[Value] = []
         for arg in exp.args:
             slots += self.operand(arg)

@@ -103,6 +103,7 @@ class Statements(Scope):
                 order = call("np.argsort", keys, kind=ast.Constant("stable"))
                 self.assign(self.name(stm.outs[0]), order)
             case Call(callee, args):
+                assert isinstance(callee, str)
                 self.call(stm, callee, args)
             case _:
                 assert_never(exp)

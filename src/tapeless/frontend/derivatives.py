@@ -46,7 +46,7 @@ from tapeless.frontend.values import (
     is_number,
 )  # fmt: skip
 from tapeless.ir.syntax import Body, Fun, Let, Prim
-from tapeless.ir.walk import atoms_of, free_vars, refresh
+from tapeless.ir.walk import atoms_of, free_vars, refresh, type_vars
 
 if TYPE_CHECKING:
     from tapeless.frontend.tracer import Tracer
@@ -144,7 +144,8 @@ def optimised(t: Tracer, body: Body, own: Sequence[Var]) -> Body:
     tidy = t.outside.options.tidy
     if tidy is None:
         return body
-    around = arithmetic_for(t, body)
+    given = {s for v in (*free_vars(body), *own) for s in type_vars(v.type)}  # part of its types
+    around = [stm for stm in arithmetic_for(t, body) if given.isdisjoint(stm.outs)]
     known = {out for stm in around for out in stm.outs}
     whole = Body((*around, *body.stms), body.results)
     free = dict.fromkeys((*free_vars(whole), *own))

@@ -13,7 +13,7 @@ from tapeless.ad.jvp import forward
 from tapeless.ad.vjp import reverse
 from tapeless.core.names import Var
 from tapeless.frontend.custom import without_rules
-from tapeless.frontend.derivatives import Traced, located, optimised, traced
+from tapeless.frontend.derivatives import Traced, located, traced
 from tapeless.frontend.leaves import of_atoms
 from tapeless.frontend.places import new_array
 from tapeless.frontend.results import Results
@@ -40,8 +40,10 @@ def keep_rule(t: Tracer, args: Args, kwargs: Kwargs) -> Value:
     goal = Tup(tuple(primals)) if is_pull else out
     results = Results(t, t.outside)
     output = results.output(of_atoms(t, goal, iter(late.results)))
-    late = optimised(t, without_rules(Body(late.stms, tuple(results.atoms))), seeds)
-    kept = kept_by(late, seeds)
+    late = without_rules(Body(late.stms, tuple(results.atoms)))
+    fun = Fun("sequel", (*kept_by(late, seeds), *seeds), late)
+    late = fun.body if t.outside.options.tidy is None else t.outside.options.tidy(fun).body
+    kept = kept_by(late, seeds)  # by now it is known what is not needed
     t.outside.sequel = Sequel(refresh_fun(Fun("sequel", (*kept, *seeds), late)), output)
     values = [new_array(t, v) if v.is_array else Num(v, weak=True) for v in kept]
     return Tup((out, Tup(tuple(values))))

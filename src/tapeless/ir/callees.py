@@ -183,6 +183,10 @@ CALLEES: dict[str, Callee] = {
 }
 
 
+def is_known(callee: str | Given) -> bool:
+    return isinstance(callee, Given) or callee in CALLEES
+
+
 def callee_of(callee: str | Given) -> Callee:
     """What a Call names; with a given rule, its first operands are its results."""
     if isinstance(callee, str):

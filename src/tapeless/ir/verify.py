@@ -14,7 +14,7 @@ from tapeless.core.exceptions import exception_named
 from tapeless.core.names import Atom, Var
 from tapeless.core.prims import CASTS, OPS
 from tapeless.core.types import BOOL, INDEX, Array, Scalar, Type, i64
-from tapeless.ir.callees import CALLEES
+from tapeless.ir.callees import is_known
 from tapeless.ir.effects import is_pure
 from tapeless.ir.invalid import InvalidIR
 from tapeless.ir.sizes import Sizes
@@ -35,7 +35,6 @@ from tapeless.ir.syntax import (
     Fold,
     For,
     Fun,
-    Given,
     If,
     Index,
     Iverson,
@@ -283,8 +282,7 @@ class _Verifier:
             self.need(info.repeats == self.repeats, f"Put to {first} under a Loop")
 
     def call(self, exp: Call) -> None:
-        is_known = isinstance(exp.callee, Given) or exp.callee in CALLEES
-        self.need(is_known, f"unknown callee {exp.callee!r}")
+        self.need(is_known(exp.callee), f"unknown callee {exp.callee!r}")
         for arg in exp.args:
             if not isinstance(arg, View):
                 self.use(arg)

@@ -3,7 +3,8 @@ a call that carries the rule (`Given`); everywhere else it is not there."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -54,6 +55,17 @@ def without_rules(body: Body) -> Body:
     return same.body(plain) if same.map else body
 
 
+@contextmanager
+def under_the_rule(t: Tracer) -> Iterator[None]:
+    """What a rule is made of is differentiated once less than what calls it, so that it may call
+    the function that it is the rule of."""
+    t.derivatives -= 1
+    try:
+        yield
+    finally:
+        t.derivatives += 1
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Ran:
     """A call of a function with a rule, already in the program: the atoms of its result, how they
@@ -68,12 +80,12 @@ class Ran:
 
 def run(t: Tracer, f: Value, args: Args) -> Ran:
     leaves: list[Leaf] = []
-    with t.construct(), t.b.scope() as stms:
-        out = returned(t, t.rules.call(t, f, [independent(t, a, leaves) for a in args], {}))
-        form = form_of(t, out)
-        atoms: list[Atom] = []
-        pack(t, form, out, atoms)
-        body = t.b.body(tuple(atoms))
+    with t.construct(), under_the_rule(t):
+        inputs = [independent(t, a, leaves) for a in args]
+        with t.b.scope() as stms:
+            out = returned(t, t.rules.call(t, f, inputs, {}))
+            form, atoms = _packed(t, out)
+            body = t.b.body(atoms)
     body = Body(tuple(stms), body.results)
     own = {leaf.var for leaf in leaves}
     free = [v for v in free_vars(body) if v.dtype.is_float and v not in own]
@@ -179,7 +191,7 @@ def _packed(t: Tracer, out: Value) -> tuple[Form, tuple[Atom, ...]]:
 def body_of(t: Tracer, rule: object, like: Sequence[Atom]) -> Body:
     """The rule as a body; zeros of these types where it gives None."""
     assert callable(rule)
-    with t.construct(), t.b.scope() as stms:
+    with t.construct(), under_the_rule(t), t.b.scope() as stms:
         found = rule()
         results = [
             zeros(t, x) if given is None else given for given, x in zip(found, like, strict=True)

@@ -76,16 +76,17 @@ def traced(t: Tracer, f: Value, args: Args, kwargs: Kwargs, picks: Sequence[int]
     t.b.loc = t.b.loc or place_of(f)
     leaves: list[Leaf] = []
     t.derivatives += 1
-    with t.construct(), t.b.scope() as stms:
+    with t.construct():
         inputs = [
             independent(t, a, leaves) if k in picks else detached(t, a) for k, a in enumerate(args)
         ]
         names = {k: detached(t, v) for k, v in kwargs.items()}
-        out = returned(t, t.rules.call(t, f, inputs, names))
-        form = form_of(t, out)
-        atoms: list[Atom] = []
-        pack(t, form, out, atoms)
-        body = t.b.body(tuple(atoms))
+        with t.b.scope() as stms:
+            out = returned(t, t.rules.call(t, f, inputs, names))
+            form = form_of(t, out)
+            atoms: list[Atom] = []
+            pack(t, form, out, atoms)
+            body = t.b.body(tuple(atoms))
     t.derivatives -= 1
     if not leaves:
         raise CompileError(

@@ -115,7 +115,6 @@ def independent(t: Tracer, value: Value, leaves: list[Leaf]) -> Value:
 
     def leaf(atom: Atom) -> Var:
         var = t.fresh(atom.type, atom.hint if isinstance(atom, Var) else "x")
-        t.b.level[var] = len(t.b.scopes) - 1
         leaves.append(Leaf(var, atom))
         return var
 

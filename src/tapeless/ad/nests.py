@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tapeless.ad.again import Again
-from tapeless.ad.cells import Cells
+from tapeless.ad.operators import Operators
 from tapeless.ad.sites import AtSite, are_boxes, at_sites
 from tapeless.ad.sweep import InReturn
 from tapeless.ad.tree import Node, Plain
@@ -16,49 +16,61 @@ from tapeless.ir.types_of import atom_of, lift
 from tapeless.ir.walk import Rewriter, bodies_of, free_vars, statements
 
 
-class Nests(Cells):
-    """`finals`: per accumulator the cotangent of its final value; `clears`: accumulators that leave
-    zeros where something was assigned; `site_seeds`: cotangents of what was put, site by site, for
-    accumulators bound `depth` nests deep; `counters`: of the nests of the return sweep."""
+class Nests(Operators):
+    """`clears`: accumulators that leave zeros where something was assigned; `site_seeds`: the
+    cotangents of what was put, site by site."""
 
     def __init__(self, active: set[Var]) -> None:
         super().__init__(active)
-        self.finals: dict[Var, Atom | None] = {}
         self.clears: dict[Var, Var] = {}
         self.site_seeds: dict[Var, list[Var]] = {}
-        self.depth: dict[Var, int] = {}
-        self.counters: list[tuple[Var, ...]] = []
 
     def each(self, item: Plain, let: Let, exp: Each) -> None:
         """The nest again, each pass forward and back: cotangents of elements are read where they
         were written, contributions to what is read inside are accumulated."""
         count = len(exp.body.results)
         seeds = [self.take(o) for o in let.outs[:count]]
-        wanted = any(s is not None for s in seeds) or self.reaches_out(exp)
+        outside = any(s is not None for s in seeds) or self.reaches_out(exp)
         inits: list[tuple[Atom, Atom]] = []
         at = count
         clears: list[Acc] = []
+        wanted: list[Acc] = []
         reads = free_vars(exp.body)
         for acc in exp.accs:
-            for var, init in zip(acc.vars, acc.inits, strict=True):
-                out = let.outs[at]
-                final = self.finals[var] = self.take(out)
-                at += 1
-                if final is not None:
-                    wanted = True
-                    if acc.op == "+":
-                        inits.append((init, final))
-                    elif self.is_active(init) and init in reads and are_boxes(exp, var):
-                        self.clear_sites(exp, var, init, final)
-                    elif self.is_active(init):
-                        assert isinstance(final, Var)
-                        clear = self.clears[var] = Var(final.type, final.hint)
-                        clears.append(Acc((clear,), (final,), "="))
-                        inits.append((init, clear))
-                if acc.op == "=":
-                    self.undo_sites(item, exp, var, init, out)
-        if wanted:
-            self.each_back(exp, seeds, clears, inits)
+            outs = let.outs[at : at + len(acc.vars)]
+            at += len(acc.vars)
+            finals = [self.take(o) for o in outs]
+            self.finals.update(zip(acc.vars, finals, strict=True))
+            if any(f is not None for f in finals):
+                wanted.append(acc)
+            if acc.op not in ("+", "="):
+                continue
+            (var,), (init,), (final,), (out,) = acc.vars, acc.inits, finals, outs
+            if final is not None:
+                if acc.op == "+":
+                    inits.append((init, final))
+                elif self.is_active(init) and init in reads and are_boxes(exp, var):
+                    self.clear_sites(exp, var, init, final)
+                elif self.is_active(init):
+                    assert isinstance(final, Var)
+                    clear = self.clears[var] = Var(final.type, final.hint)
+                    clears.append(Acc((clear,), (final,), "="))
+                    inits.append((init, clear))
+            if acc.op == "=":
+                self.undo_sites(item, exp, var, init, out)
+        if outside or wanted:
+            combined = [acc for acc in wanted if combines(acc)]
+            places = dict(zip((v for a in exp.accs for v in a.vars), let.outs[count:], strict=True))
+            sources = [
+                self.find_source(exp, acc, tuple(places[v] for v in acc.vars)) for acc in combined
+            ]
+            if not outside and wanted == combined[:1] and has_one_winner(exp, wanted[0]):
+                self.each_back(self.at_winner(exp, sources[0]), seeds, clears, inits)
+            else:
+                self.sources.update((a.vars[0], s) for a, s in zip(combined, sources, strict=True))
+                self.each_back(exp, seeds, clears, inits)
+            for acc, source in zip(combined, sources, strict=True):
+                self.give_start(acc, source)
 
     def reaches_out(self, exp: Exp) -> bool:
         """Whether `exp` puts to accumulators of nests around that have a cotangent."""
@@ -201,24 +213,36 @@ class Nests(Cells):
 
     def put(self, exp: Put) -> None:
         """acc ⊙= e at k:  ē += ācc[k] for + and =, and for = what was there before has no part."""
-        (target,) = exp.targets
+        target = exp.targets[0]
+        if target in self.sources:
+            self.put_combined(exp)
+            return
         if target in self.site_seeds:
             seed = self.site_seeds[target].pop()
             cell = tuple(v for vars in self.counters[self.depth[target] :] for v in vars)
             self.give(exp.values[0], self.b.one(Index(seed, cell, PROVED * len(cell)), "bar"))
             return
-        final = self.finals.get(target)
-        if final is None:
+        if all(self.finals.get(t) is None for t in exp.targets):
             return
         at = self.places(target, exp.at, exp.modes)
         modes = "".join(m if m == IGNORE else PROVED for m in exp.modes)
-        if not at:
-            self.give(exp.values[0], final)
-            return
-        assert isinstance(final, Var)
-        self.give(exp.values[0], self.read(final, at, modes))
-        if target in self.clears:
-            self.b.put(self.clears[target], at, Const(0.0, final.dtype), modes)
+        for t, value in zip(exp.targets, exp.values, strict=True):
+            final = self.finals.get(t)
+            if final is not None:
+                self.give(value, self.cell(final, at, modes))
+                if t in self.clears:
+                    self.b.put(self.clears[t], at, Const(0.0, final.dtype), modes)
+
+
+def combines(acc: Acc) -> bool:
+    """Whether the derivative of an accumulator reads values."""
+    return acc.op not in ("+", "=") and any(v.dtype.is_float for v in acc.vars)
+
+
+def has_one_winner(exp: Each, acc: Acc) -> bool:
+    """Whether one pass of the nest decides, so that no other one has to run backwards."""
+    is_here = any(isinstance(s.exp, Put) and s.exp.targets == acc.vars for s in exp.body.stms)
+    return acc.op != "*" and is_here and not acc.vars[0].is_array
 
 
 def typed_like(acc: Var, init: Atom) -> Var:

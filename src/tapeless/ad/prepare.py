@@ -6,6 +6,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
+from tapeless.ad.products import products_by_zeros
+from tapeless.ad.selections import selection
 from tapeless.ad.sequential import combining_as_loops, stored, zero_of
 from tapeless.core.names import Atom, Const, Var
 from tapeless.core.types import DType, Scalar
@@ -23,6 +25,7 @@ from tapeless.ir.syntax import (
     Loop,
     Monoid,
     Prim,
+    Put,
     Scan,
 )  # fmt: skip
 from tapeless.ir.types_of import atom_of
@@ -39,7 +42,7 @@ def for_forward(body: Body) -> Body:
 
 
 def for_reverse(body: Body) -> Body:
-    for rule in (operators_as_monoids, brackets_as_branches, combining_as_loops, folds_as_loops):
+    for rule in REVERSE:
         body = rewritten(body, rule)
     return body
 
@@ -96,6 +99,19 @@ def brackets_as_branches(stm: Let) -> list[Let]:
 # Folds -------------------------------------------------------------------------------------------
 
 
+def folds_as_nests(stm: Let) -> list[Let]:
+    """fold i < n by ⊕ of e  becomes  each i < n with (a by ⊕) { put a <- e }  if ⊕ selects."""
+    match stm.exp:
+        case Fold(var, size, monoid, body) if selection(monoid) is not None:
+            accs = tuple(v.fresh() for v in monoid.left)
+            put = Let((), Put(accs, (), body.results, ""), stm.loc)
+            nest = Body((*body.stms, put), ())
+            exp = Each((var,), (size,), (Acc(accs, monoid.neutral, monoid),), nest)
+            return [replace(stm, exp=exp)]
+        case _:
+            return [stm]
+
+
 def folds_as_loops(stm: Let) -> list[Let]:
     """fold i < n by ⊕ of e  becomes  a = e⁰; for i < n: a = a ⊕ e(i); a scan stores each a."""
     match stm.exp:
@@ -134,3 +150,8 @@ def _scan_as_loop(stm: Let, exp: Scan) -> list[Let]:
     loop = Loop(For(exp.var, exp.size), (*params, *rows), (*exp.monoid.neutral, *homes), body)
     last = tuple(v.fresh() for v in params)
     return [*allocs, Let((*last, *stm.outs), loop, stm.loc)]
+
+
+REVERSE: tuple[Rule, ...] = (
+    brackets_as_branches, folds_as_nests, combining_as_loops, products_by_zeros, folds_as_loops,
+)  # fmt: skip

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from tapeless.ad.selections import find_sites, selection
 from tapeless.core.names import Atom, Const, Var
 from tapeless.core.types import INDEX, Array, Scalar, Type
 from tapeless.ir.build import ZERO, Builder
@@ -33,16 +34,28 @@ from tapeless.ir.walk import Rewriter, bodies_of, refresh, statements
 
 
 def combining_as_loops(stm: Let) -> list[Let]:
-    """A nest with an accumulator by a monoid, as loops; all others as they are."""
+    """A nest with an accumulator that has no rule of its own, as loops; all others as they are."""
     exp = stm.exp
-    if not (isinstance(exp, Each) and any(isinstance(acc.op, Monoid) for acc in exp.accs)):
+    if not isinstance(exp, Each) or all(has_rule(exp, acc) for acc in exp.accs):
         return [stm]
     b = Builder()
     b.loc = stm.loc
     with b.scope() as stms:
-        outs = _Carrying(b).nest(exp)
+        outs = in_sequence(b, exp)
         names = dict(zip(outs, stm.outs, strict=True))
     return [*named(stms, names)]
+
+
+def in_sequence(b: Builder, exp: Each) -> tuple[Atom, ...]:
+    """Emit a nest as loops; its results."""
+    return _Carrying(b).nest(exp)
+
+
+def has_rule(exp: Each, acc: Acc) -> bool:
+    if acc.op in ("+", "=") or not any(v.dtype.is_float for v in acc.vars):
+        return True
+    known = not isinstance(acc.op, Monoid) or selection(acc.op) is not None
+    return known and find_sites(exp, acc) is not None
 
 
 def named(stms: Sequence[Let], names: Mapping[Atom, Var]) -> list[Let]:

@@ -61,6 +61,8 @@ class Scalars:
         weak = a.kind == "f" and float in (type(one), type(two))
         if not weak and np.asarray(one).dtype != np.asarray(two).dtype:
             raise Rejected
+        if a.kind == "i" and (type(one) is int) != (type(two) is int):
+            raise Rejected  # whether it is weak would depend on values
 
     def exact(self, depth: int, kind: str) -> Expr:
         """A number that may decide."""

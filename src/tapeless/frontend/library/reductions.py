@@ -128,8 +128,16 @@ def _extremum(
         unsupported(f"{op} of complex numbers", "compare their abs, real or imag")
     if where is not True and initial is None:
         fail(f"np.{op} with 'where' needs 'initial'", "give the value for nothing: initial=...")
+    if initial is None:
+        _need_one(x, axis, op)
     out = over_axes(x, axis, keepdims, lambda box, f: _best(op, box, f, initial, t), t, where, edge)
     return out
+
+
+def _need_one(x: Any, axis: Any, op: str) -> None:
+    """The axes that are reduced have an element, even if the result has none."""
+    if math.prod(x.shape[d] for d in many_axes(axis, rank(x))) == 0:
+        raise ValueError(f"zero-size array to reduction operation {op}imum which has no identity")
 
 
 def _best(op: str, box: Any, f: Element, initial: Any, dtype: Any) -> Any:

@@ -57,12 +57,14 @@ def grad(f: Function, argnums: Argnums = 0, has_aux: bool = False) -> Function:
     return derived(f, "grad", gradient)
 
 
-def jvp(f: Function, primals: tuple[Any, ...], tangents: tuple[Any, ...]) -> Any:
+def jvp(f: Function, primals: Any, tangents: Any) -> Any:
     """(f(*primals), its derivative along `tangents`); None stands for a tangent of zeros.
 
     >>> jvp(lambda x, y: x * y, (2.0, 3.0), (1.0, None))
     (np.float64(6.0), np.float64(3.0))
     """
+    if not isinstance(primals, (tuple, list)):
+        raise TypeError("jvp takes a tuple of primals and a tuple of tangents")
     return push(f, tuple(range(len(primals))), tangents, *primals)
 
 

@@ -45,6 +45,7 @@ def derived(f: Callable[..., Any], kind: str, run: Callable[..., Any]) -> Callab
         p.name: p.default for p in parameters
         if p.kind is p.KEYWORD_ONLY and p.default is not p.empty
     }  # fmt: skip
+    made.__qualname__ = name
     names = {p.name for p in parameters}
     if inner is not None:
         hints = declared_arrays(hints_of(inner))

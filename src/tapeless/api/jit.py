@@ -8,6 +8,7 @@ import threading
 import types
 import weakref
 from collections.abc import Callable, Iterable
+from pathlib import Path
 from typing import Any, overload
 
 from tapeless.api.annotations import declared, declared_arrays, hints_of
@@ -27,6 +28,7 @@ from tapeless.runtime.fastcall import FastEntry
 _STORES: dict[tuple[types.CodeType, Settings], Store] = {}
 _LIVE: weakref.WeakSet[Jitted] = weakref.WeakSet()
 _LOCK = threading.Lock()
+OWN = str(Path(__file__).parent)  # files that the user did not write
 MAX_ENTRIES = 16  # signatures of one function that the fast entry knows
 
 
@@ -142,7 +144,7 @@ class Jitted:
                 types[name] = static_arg(value) if is_static else arg_type(value, any_sizes)
             except ArgumentError as error:
                 error.message = f"'{name}': {error.message}"
-                error.loc = self.loc
+                error.loc = None if self.python.__code__.co_filename.startswith(OWN) else self.loc
                 raise
         if self.declared:
             types = self.declared(types, arguments, self.loc)

@@ -32,6 +32,7 @@ from tapeless.frontend.rule import Args, Kwargs, known
 from tapeless.frontend.scalars import scalar
 from tapeless.frontend.values import (
     Cx,
+    Fn,
     Gen,
     InstanceObj,
     Known,
@@ -63,6 +64,7 @@ class Traced:
     form: Form
     leaves: list[Leaf]
     name: str
+    f: Value
 
     def unpacked(self, t: Tracer, atoms: Sequence[Atom]) -> Value:
         """The result of the call, from the atoms that it travels as."""
@@ -89,9 +91,10 @@ def traced(t: Tracer, f: Value, args: Args, kwargs: Kwargs, picks: Sequence[int]
             body = t.b.body(tuple(atoms))
     t.derivatives -= 1
     if not leaves:
+        given = " and ".join(f"{argument(f, k)} is {t.describe(args[k])}" for k in sorted(picks))
         raise CompileError(
-            f"{name} has no float among the arguments to differentiate by", t.loc,
-            "integers have no derivative: pass floats, or choose other argnums",
+            f"{name} cannot be differentiated by this: {given or 'there is no argument'}", t.loc,
+            "only floats have a derivative: pass floats, or choose other argnums",
         )  # fmt: skip
     if not float_leaves(t, out):
         raise CompileError(
@@ -100,7 +103,7 @@ def traced(t: Tracer, f: Value, args: Args, kwargs: Kwargs, picks: Sequence[int]
             f"return floats; tp.functional({name}) returns also what the function writes",
         )  # fmt: skip
     body = Body(tuple(stms), body.results)
-    return Traced(optimised(t, body, [leaf.var for leaf in leaves]), out, form, leaves, name)
+    return Traced(optimised(t, body, [leaf.var for leaf in leaves]), out, form, leaves, name, f)
 
 
 def named(t: Tracer, f: Value) -> str:
@@ -108,6 +111,17 @@ def named(t: Tracer, f: Value) -> str:
     if isinstance(f, Ref) and isinstance(f.obj, InstanceObj):
         name = getattr(f.obj.value, "__name__", name)
     return "the lambda" if name == "<lambda>" else name
+
+
+def argument(f: Value, k: int) -> str:
+    """The k-th argument in the user's words."""
+    function = plain(f.value) if isinstance(f, Known) else None
+    names: Sequence[str] = ()
+    if isinstance(function, types.FunctionType):
+        names = function.__code__.co_varnames[: function.__code__.co_argcount]
+    elif isinstance(f, Fn):
+        names = [a.arg for a in (*f.source.node.args.posonlyargs, *f.source.node.args.args)]
+    return f"'{names[k]}'" if k < len(names) else f"argument {k}"
 
 
 def place_of(f: Value) -> Loc | None:
@@ -291,7 +305,9 @@ def dots_of(
         )  # fmt: skip
     rows = sorted(zip(picks, primals, tangents.items, strict=True), key=lambda row: row[0])
     flat = [
-        atom for k, x, d in rows for atom in Directions(t, "tangent").atoms(x, d, f"argument {k}")
+        atom
+        for k, x, d in rows
+        for atom in Directions(t, "tangent").atoms(x, d, argument(call.f, k))
     ]
     pairs = zip(call.leaves, flat, strict=True)
     return {leaf.var: dot for leaf, dot in pairs if dot is not None}

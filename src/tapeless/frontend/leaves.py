@@ -126,14 +126,26 @@ def independent(t: Tracer, value: Value, leaves: list[Leaf]) -> Value:
 
     def array(value: Arr) -> Value:
         content = materialise(t, value)
-        return new_array(t, leaf(content) if content.dtype.is_float else content, value.is_complex)
+        own = leaf(content) if content.dtype.is_float else content
+        return named(new_array(t, own, value.is_complex), value, content)
 
     return on_leaves(t, value, number, array)
 
 
+def named(arr: Arr, like: Arr, content: Var) -> Arr:
+    """An array under the user's name for another one."""
+    arr.obj.name = like.obj.name or content.hint
+    return arr
+
+
 def detached(t: Tracer, value: Value) -> Value:
     """A copy of an argument that the function may write without the caller's seeing it."""
-    return on_leaves(t, value, lambda v: v, lambda a: new_array(t, materialise(t, a), a.is_complex))
+
+    def array(value: Arr) -> Value:
+        content = materialise(t, value)
+        return named(new_array(t, content, value.is_complex), value, content)
+
+    return on_leaves(t, value, lambda v: v, array)
 
 
 # From atoms and to atoms ------------------------------------------------------------------------
@@ -212,9 +224,14 @@ class Directions:
     def _mismatch(self, value: Value, dot: Value, name: str) -> CompileError:
         t = self.t
         return CompileError(
-            f"the {self.noun} of {name} is {t.describe(dot)}, but {name} is {t.describe(value)}",
+            f"the {self.noun} of {name} is {self._shown(dot)}, but {name} is {self._shown(value)}",
             t.loc, f"a {self.noun} has the structure, shape and type of what it belongs to",
         )  # fmt: skip
+
+    def _shown(self, value: Value) -> str:
+        if isinstance(value, Ref) and isinstance(value.obj, DictObj):
+            return f"a dict of {', '.join(map(repr, self.t.state.heap[value.obj]))}"
+        return self.t.describe(value)
 
     def _array(self, value: Arr, dot: Value, name: str) -> list[Atom | None]:
         if not isinstance(dot, Arr) or dot.rank != value.rank or (

@@ -100,7 +100,7 @@ def test_source_of_a_gradient():
                 t = w[i] * data_i - 1.0
                 w_bar[i] += (t + t) * data_i
             return w_bar
-    """)
+    """)  # noqa: E501
 
 
 def test_names_tell_what_things_are():

@@ -27,6 +27,7 @@ GROUPS = {
     "RAISE": "Raising loops, once more for every level of a nest",
     "FUSE": "Fusing nests",
     "LAST": "When nothing else makes a loop parallel",
+    "PROMISED": "What the program promises",
 }
 LAWS = {
     "Of all, when an expression is built": ("fold",),

@@ -19,9 +19,11 @@ from tapeless.loop.syntax import Proc
 from tapeless.loop.verify import verify as check_loops
 from tapeless.lower.kernel import lower
 from tapeless.raising import (
+    alone,
     carry,
     gather,
     loops,
+    marks,
     nests,
     pivots,
     private,
@@ -43,7 +45,12 @@ CLEAN: tuple[Pass, ...] = (checks.run, stores.run, whiles.run)
 # These take one level of a nest of loops at a time, so they come around until all is done.
 RAISE: tuple[Pass, ...] = (promote.run, pivots.run, loops.run, private.run, nests.run)
 FUSE: tuple[Pass, ...] = (carry.run, gather.run, vertical.run, horizontal.run, hoist.run)
-LAST: tuple[Pass, ...] = (slices.run, waits.run)  # when nothing else makes a loop parallel
+LAST: tuple[Pass, ...] = (
+    alone.run,
+    slices.run,
+    waits.run,
+)  # when nothing else makes a loop parallel
+PROMISED: tuple[Pass, ...] = (marks.run,)  # what the program says and nothing shows
 ROUNDS = 6  # of each group and of all groups, at most
 
 CHECKED = False  # whether every step is verified, whoever asks: the tests set it
@@ -66,6 +73,8 @@ def stages(fun: Fun) -> Stages:
         fun = yield from _tidied(FUSE, fun)
         if fun is before:
             fun = yield from _tidied(LAST, fun)
+        if fun is before:
+            fun = yield from _tidied(PROMISED, fun)
         if fun is before:
             break
     return fun
@@ -104,7 +113,8 @@ def refuse_races(fun: Fun) -> None:
         raise CompileError(
             f"the iterations of this tp.each are not independent, as far as can be shown: {shared}"
             " may go from one to another", loc,
-            "use range; add to cells that may repeat by += or np.add.at",
+            "use range; or write an element once in an iteration, from a variable, and add to"
+            " elements that may repeat by += or np.add.at",
         )  # fmt: skip
 
 

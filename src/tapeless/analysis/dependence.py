@@ -81,17 +81,54 @@ class Dependence:
 
     def compatible(self, a: Access, b: Access) -> bool:
         """Whether two accesses, of which one writes, keep their meaning in any order of passes."""
-        common = 0
-        for x, y in zip(a.levels, b.levels, strict=False):
-            if x is not y:
-                break
-            common += 1
+        common = _common(a, b)
         for k in range(common):
             level = a.levels[k]
             if level.settled:
                 return True
             if not self._apart_in(level, a, b):
                 return False
+        return self._apart_in_pass(a, b)
+
+    def keep_order(self, accesses: Sequence[Access]) -> bool:
+        """Whether in each pass of the outermost loop a cell is written at most once, and read only
+        before that."""
+        for k, a in enumerate(accesses):
+            for b in accesses[k:]:
+                if (a.writes or b.writes) and not self._keep_order(a, b):
+                    return False
+        return True
+
+    def _keep_order(self, a: Access, b: Access) -> bool:
+        for level in a.levels[1 : _common(a, b)]:
+            if level.settled:
+                return True
+            if not self._apart_in(level, a, b):
+                return False
+        return self._apart_in_pass(a, b)
+
+    def surely_meet(self, a: Access, b: Access) -> bool:
+        """Whether what a pass of the only loop around both writes, the next one uses, if there is
+        one: a(i) = b(i ± 1) on every axis, or neither depends on i."""
+        if len(a.levels) != 1 or len(b.levels) != 1 or a.arms or b.arms:
+            return False
+        level = a.levels[0]
+        assert level.counter is not None
+        counter, steps = self.facts.symbol_of(level.counter), set[int]()
+        for p, q in zip(a.at, b.at, strict=True):
+            gap = poly.constant_of(poly.sub(p, q))
+            parts = poly.split(p, counter)
+            if gap is None or parts is None or poly.newest(parts[1]) >= level.base:
+                return False
+            speed = poly.constant_of(parts[0])
+            if speed is None or (speed == 0 and gap != 0):
+                return False
+            if speed != 0:
+                steps.add(gap // speed if gap % speed == 0 else 0)
+        return steps <= {1} or steps <= {-1}
+
+    def _apart_in_pass(self, a: Access, b: Access) -> bool:
+        """Whether two accesses of one pass of all their loops keep their meaning."""
         if a is b or self._exclusive(a, b):
             return True
         if self._after(a, b):
@@ -157,3 +194,13 @@ class Dependence:
             if self.facts.prove(poly.shift(poly.scale(gap, -1), -1)):
                 return True
         return False
+
+
+def _common(a: Access, b: Access) -> int:
+    """How many loops are around both."""
+    common = 0
+    for x, y in zip(a.levels, b.levels, strict=False):
+        if x is not y:
+            break
+        common += 1
+    return common

@@ -34,6 +34,7 @@ from tapeless.ir.syntax import (
     Update,
 )  # fmt: skip
 from tapeless.ir.walk import Rewriter, atoms_of, statements
+from tapeless.raising.races import may_depend
 
 FARTHEST = 3  # passes that a value is carried over
 
@@ -45,7 +46,7 @@ def run(fun: Fun) -> Fun:
 class _Carry(FactsRewriter):
     def statement(self, stm: Let, out: list[Let]) -> None:
         exp = stm.exp
-        if isinstance(exp, Loop) and isinstance(exp.form, For):
+        if isinstance(exp, Loop) and isinstance(exp.form, For) and may_depend(exp):
             stm = self.loop(stm, exp, exp.form, out)
         self.emit(stm, out)
 

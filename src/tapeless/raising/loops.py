@@ -10,14 +10,15 @@ which it cannot are tried as sums of products of their cells ("+ * min max").
 from __future__ import annotations
 
 from collections import Counter
-from typing import TypeGuard
+from dataclasses import dataclass
 
-from tapeless.analysis.dependence import Dependence, Level
+from tapeless.analysis.dependence import Access, Dependence, Level
 from tapeless.analysis.enter import after, inside
 from tapeless.analysis.rewriter import FactsRewriter
-from tapeless.core.names import Var
-from tapeless.ir.syntax import Acc, Each, Exp, For, Fun, Let, Loop, Prim
+from tapeless.core.names import Atom, Var
+from tapeless.ir.syntax import Acc, Body, Each, Exp, For, Fun, If, Let, Loop, Prim
 from tapeless.ir.walk import statements, type_vars, uses
+from tapeless.raising.races import may_depend
 from tapeless.raising.split import meeting, split
 from tapeless.raising.target import NotThreaded, Place, Target
 from tapeless.raising.thread import Threads
@@ -88,6 +89,20 @@ class Raise(FactsRewriter):
 
     def attempt(self, loop: Loop, form: For, summed: set[Var]) -> Each | set[Var]:
         """The nest, or the arrays whose cells meet when they are assigned."""
+        found = self.threaded(loop, form, summed)
+        dependence = Dependence(self.facts)
+        conflicts = found.conflicts(dependence)
+        if conflicts:
+            if not summed and may_depend(loop):
+                self.meeting = meeting(
+                    self.facts, dependence, found.level, form.size, found.accesses
+                )
+            return {t.param for t in conflicts}
+        return found.nest(form)
+
+    def threaded(self, loop: Loop, form: For, summed: set[Var]) -> Threaded:
+        """The loop with accumulators in the place of its state; arrays that are not `summed` are
+        assigned."""
         facts = self.facts
         mark, base = facts.mark(), len(facts.vars)
         targets = [
@@ -96,8 +111,7 @@ class Raise(FactsRewriter):
         ]
         level = Level(form.var, base, parallel=True)
         counts = Counter(uses(loop.body))
-        selects = (s.exp.args for s in statements(loop.body) if is_select(s.exp))
-        selected = {a for args in selects for a in args[1:]}
+        selected = {a for s in statements(loop.body) for a in chosen(s.exp)}
         threads = Threads(facts, mark, Place((level,)), counts, selected)
         for target in targets:
             threads.start(target.param, target)
@@ -108,24 +122,42 @@ class Raise(FactsRewriter):
             facts.undo(mark)
         if threads.pending or not all(t.op != "?" and t.is_sound() for t in targets):
             raise NotThreaded
-        dependence = Dependence(facts)
-        conflicts = {
-            t.param
-            for t in targets
-            if t.op == "="
-            and not dependence.independent([a for a in threads.accesses if a.target is t.param])
-        }
-        if conflicts:
-            if not summed:
-                size, accesses = form.size, threads.accesses
-                self.meeting = meeting(facts, dependence, level, size, accesses)
-            return conflicts
-        accs = tuple(Acc((t.acc,), (t.source,), t.op) for t in targets)
-        return Each((form.var,), (form.size,), accs, body)
+        return Threaded(targets, body, threads.accesses, level)
 
 
-def is_select(exp: Exp) -> TypeGuard[Prim]:
-    return isinstance(exp, Prim) and exp.op == "select"
+@dataclass(frozen=True, slots=True, eq=False)
+class Threaded:
+    """A loop's body with Puts for its state, and its accesses to the arrays that are assigned."""
+
+    targets: list[Target]
+    body: Body
+    accesses: list[Access]
+    level: Level
+
+    def accesses_to(self, target: Target) -> list[Access]:
+        return [a for a in self.accesses if a.target is target.param]
+
+    def conflicts(self, dependence: Dependence) -> list[Target]:
+        """The assigned arrays whose cells meet, as far as can be known."""
+        return [
+            t for t in self.targets
+            if t.op == "=" and not dependence.independent(self.accesses_to(t))
+        ]  # fmt: skip
+
+    def nest(self, form: For) -> Each:
+        accs = tuple(Acc((t.acc,), (t.source,), t.op) for t in self.targets)
+        return Each((form.var,), (form.size,), accs, self.body)
+
+
+def chosen(exp: Exp) -> tuple[Atom, ...]:
+    """What a select or a branch takes one of."""
+    match exp:
+        case Prim("select", (_, *values)):
+            return tuple(values)
+        case If(_, then, orelse):
+            return (*then.results, *orelse.results)
+        case _:
+            return ()
 
 
 def _may_thread(loop: Loop) -> bool:

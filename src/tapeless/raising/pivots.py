@@ -30,6 +30,7 @@ from tapeless.ir.syntax import (
     Update,
 )  # fmt: skip
 from tapeless.ir.walk import Rewriter, bodies_of, bound
+from tapeless.raising.races import may_depend
 
 LONGEST = 24  # statements of a pass that may be written once more
 Cell = tuple[Atom, ...]
@@ -49,10 +50,14 @@ class Pivot:
     shift: int
 
 
+def _has_one_state(loop: Loop) -> bool:
+    return len(loop.params) == 1 and may_depend(loop)
+
+
 class _Pivots(FactsRewriter):
     def statement(self, stm: Let, out: list[Let]) -> None:
         exp = stm.exp
-        if isinstance(exp, Loop) and isinstance(exp.form, For) and len(exp.params) == 1:
+        if isinstance(exp, Loop) and isinstance(exp.form, For) and _has_one_state(exp):
             stm = self.loop(stm, exp, exp.form, out)
         self.emit(stm, out)
 

@@ -112,7 +112,7 @@ class _Promote(FactsRewriter):
         type = Scalar(param.dtype)
         params = tuple(Var(type, param.hint, param.loc) for _ in cells)
         with entered(self.facts, loop, loop.body):
-            rewrite = _Cells(self.facts, init, cells)
+            rewrite = Cells(self.facts, init, cells)
             rewrite.env[param] = params
             body = rewrite.body(loop.body)
         last = loop.body.results[k]
@@ -144,7 +144,7 @@ def _read(out: Var, array: Var, at: Cell, loc: Loc | None) -> Let:
     return Let((out,), Index(array, at, PROVED * len(at)), loc)
 
 
-class _Cells(Rewriter):
+class Cells(Rewriter):
     """`env`: for each version of the array its cells' values; other cells are as in `init`."""
 
     def __init__(self, facts: Facts, init: Var, cells: list[Cell]) -> None:

@@ -1,6 +1,7 @@
 """Loops whose iterations the program calls independent (`tp.each`), and that were not shown to be.
 
-After all passes such a loop is a nest, or its iterations share something.
+After all passes such a loop is a nest, or is checked in each run (`raising.marks`), or its
+iterations share something.
 """
 
 from __future__ import annotations
@@ -12,6 +13,11 @@ from tapeless.ir.syntax import Fun, Loop
 from tapeless.ir.walk import statements
 
 INDEPENDENT = "each"  # the strategy of such a loop
+
+
+def may_depend(loop: Loop) -> bool:
+    """Whether passes of the loop may use what others leave."""
+    return loop.reverse.kind != INDEPENDENT
 
 
 def races(fun: Fun) -> Iterator[tuple[Loc | None, tuple[str, ...]]]:

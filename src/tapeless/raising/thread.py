@@ -47,9 +47,9 @@ class Threads:
     """Converts the body of one loop.
 
     `version`: which target a variable is a version of, and `made` after how many writes;
-    `current`: the latest one. `counts`: uses of variables; `selected`: operands of a select.
-    `puts`: accumulators of inner nests that are ours, and whether what is put there is a term
-    already. `pending`: values that are gone unless a Put takes their place."""
+    `current`: the latest one. `counts`: uses of variables; `selected`: what selects and branches
+    choose. `puts`: accumulators of inner nests that are ours, and whether what is put there is a
+    term already. `pending`: values that are gone unless a Put takes their place."""
 
     facts: Facts
     mark: int
@@ -279,7 +279,7 @@ class Threads:
             self.place = replace(outer, arms=(*outer.arms, (exp, which)))
             mark = self.facts.mark()
             inside(self.facts, exp, body)
-            arms.append((self.statements(body), body, self.current))
+            arms.append((self.arm(body, stm), body, self.current))
             self.facts.undo(mark)
         self.place, self.current = outer, start
         ends: dict[int, Target] = {}
@@ -301,6 +301,24 @@ class Threads:
         ]
         if kept or new[0].stms or new[1].stms:
             out.append(Let(kept, If(exp.cond, new[0], new[1]), stm.loc))
+
+    def arm(self, body: Body, stm: Let) -> tuple[Let, ...]:
+        """Statements of an arm; a sum that it only chooses, `c ? s + v : s`, is made there."""
+        out = list(self.statements(body))
+        for result in body.results:
+            exp = self.defs.get(result) if isinstance(result, Var) else None
+            if not (isinstance(result, Var) and isinstance(exp, Prim) and result in self.pending):
+                continue
+            for now in exp.args:
+                target = self.version.get(now) if isinstance(now, Var) else None
+                found = term(exp, now, self.defs) if target else None
+                if target and found and now is self.current[target]:
+                    kept = found.operands()
+                    self.pending -= {result, *(a for a in exp.args if a not in kept)}
+                    self.put_term(target, (), found, "", out, stm)
+                    self.new_version(target, result)
+                    break
+        return tuple(out)
 
     def loop(self, stm: Let, exp: Loop, out: list[Let]) -> None:
         ends: dict[int, Target] = {}

@@ -182,6 +182,49 @@ def tp_each_accumulate(x, idx):
     return h, top
 
 
+PERM = np.array([3, 0, -1, 1, 2])
+
+
+@example(SECTION, "tp.each that writes where an array says", X, PERM)
+def tp_each_permuted(x, perm):
+    y = np.zeros(len(x))
+    count = 0
+    for i in tp.each(len(x)):
+        if x[i] > 0:
+            y[perm[i]] = x[i]
+            count += 1
+    for i in tp.each(len(x)):
+        x[perm[i]] = x[perm[i]] * 2 + y[perm[i]]
+    return y, count, x
+
+
+@example(SECTION, "tp.each that writes an element twice", X, PERM)
+def tp_each_twice(x, perm):
+    y = x * 0.5
+    for i in tp.each(len(x)):
+        k = perm[i]
+        y[k] = x[k] - 1
+        if y[k] > 0:
+            y[k] = y[k] * 3
+        y[k] += x[i]
+    return y
+
+
+@example(SECTION, "tp.each over rows that an array names", calls=[(A, IDX[[4, 1]]), (A, IDX[:0])])
+def tp_each_rows(a, which):
+    for k in tp.each(len(which)):
+        for j in range(1, a.shape[1]):
+            a[which[k], j] -= a[which[k], j - 1] * a[which[k], j]
+    return a
+
+
+@example(SECTION, "tp.each that reads far away", calls=[(X, 2), (X, 0)])
+def tp_each_far(x, m):
+    for i in tp.each(m):
+        x[i] = x[i + m] + x[i]
+    return x
+
+
 @example(SECTION, "an ordinary loop that fills", X)
 def loop_that_fills(x):
     y = np.empty(len(x))

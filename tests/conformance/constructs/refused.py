@@ -163,6 +163,28 @@ def racing(x):
     return y
 
 
+@example(SECTION, "tp.each that carries a number", X, refused="each")
+def carrying(x):
+    last = 0.0
+    for i in tp.each(len(x)):
+        last = x[i]
+    return last
+
+
+@example(SECTION, "tp.each that writes one element again and again", X, refused="each")
+def one_element(x):
+    for i in tp.each(len(x)):
+        x[0] = i
+    return x
+
+
+@example(SECTION, "tp.each that is a recurrence", X, refused="each")
+def recurring(x):
+    for i in tp.each(1, len(x)):
+        x[i] = x[i - 1] + 1.0
+    return x
+
+
 import tapeless as tp  # noqa: E402
 
 

@@ -46,10 +46,16 @@ def scratch(facts: Facts, loop: Loop, params: Iterable[Var]) -> set[Var]:
     """Those of `params`, state of `loop`, whose contents are dead at the start of every pass; the
     facts are those inside of the loop."""
     walk = _Walk(facts)
-    for p in params:
+    dead = set(params)
+    for p in dead:
         walk.now[p] = Version(frozenset((p,)), NOTHING)
     walk.body(loop.body)
-    return set(params) - walk.read
+    following = dict(zip(loop.params, loop.body.results, strict=True))
+    live: set[Var] = set()  # somebody reads it in the next pass or behind the loop
+    while new := (set(following) - dead | walk.read) - live:
+        live |= new
+        walk.hand_on(following[p] for p in new if p in following)
+    return dead - walk.read
 
 
 class _Walk:
@@ -63,6 +69,15 @@ class _Walk:
         for a in atoms:
             if isinstance(a, Var) and a in self.now:
                 self.read |= self.now[a].of
+
+    def hand_on(self, arrays: Iterable[Atom]) -> None:
+        """Someone wants to see these arrays at the end of a pass."""
+        for a in arrays:
+            if not (isinstance(a, Var) and a in self.now and self.is_full(self.now[a], a)):
+                self.look((a,))
+
+    def is_full(self, version: Version, array: Var) -> bool:
+        return self.facts.prove(poly.sub(version.filled, self.facts.value(array.shape[0])))
 
     def body(self, body: Body) -> None:
         for stm in body.stms:
@@ -99,10 +114,10 @@ class _Walk:
     def has(self, version: Version, array: Var, at: Atom, mode: str) -> bool:
         """Whether the cells at this first index were written: it lies below the count, or all
         cells do."""
-        facts, filled = self.facts, version.filled
-        if facts.prove(poly.sub(filled, facts.value(array.shape[0]))):
+        facts = self.facts
+        if self.is_full(version, array):
             return True
-        gap = poly.sub(filled, facts.value(at))
+        gap = poly.sub(version.filled, facts.value(at))
         counts_up = mode != WRAP or facts.nonnegative(at)
         return counts_up and facts.prove(poly.shift(gap, -1))
 

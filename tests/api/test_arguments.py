@@ -192,3 +192,19 @@ def test_attributes_of_functions():
     assert scaled.python.__name__ == "scaled"
     assert list(inspect.signature(scaled).parameters) == ["x", "factor"]
     assert "scaled" in repr(scaled)
+
+
+def test_functions_that_capture_functions():
+    """A function as an argument, which calls another one that captures a number."""
+
+    @tp.jit
+    def called(x, f):
+        return f(x)
+
+    def outer(k):
+        def shifted(v):
+            return v + k
+
+        return called(2.0, lambda v: shifted(v) * 2.0)
+
+    assert [outer(3.0), outer(4.0), outer(3)] == [10.0, 12.0, 10.0]

@@ -121,7 +121,7 @@ class _Planner:
     def guard(self, path: Path, expected: ArgType) -> None:
         if path in self.places:
             return
-        if path.root.kind == "arg":  # inside of an instance or a class
+        if _is_of_argument(path):  # inside of an instance, a class or a function
             raise TooComplicated
         if isinstance(expected, StaticArg):
             value = reader(path)(self.function, {})
@@ -238,3 +238,9 @@ class _Planner:
             for other in arrays:
                 if other != k and not (other in written and other < k):
                     yield fc.Disjoint(k, other)
+
+
+def _is_of_argument(path: Path) -> bool:
+    """Whether the value is found by way of an argument."""
+    owner = path.root.owner
+    return path.root.kind == "arg" or (owner is not None and _is_of_argument(owner))

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from tapeless.ad.branches import Branches
 from tapeless.ad.restore import restorable
 from tapeless.ad.tree import Carried, Plain, Repeated
 from tapeless.core.names import Atom, Var
-from tapeless.core.types import INDEX
+from tapeless.core.types import INDEX, Array
 from tapeless.ir.build import ONE, ZERO
 from tapeless.ir.syntax import Body, For, Let, Loop, Prim
+from tapeless.ir.types_of import atom_of
 from tapeless.ir.walk import free_vars
 
 Part = TypeVar("Part")
@@ -32,6 +33,28 @@ class State:
         return parts[:one], parts[one:two], parts[two:]
 
 
+def sized_by_themselves(exp: Loop, state: State, params: list[Var]) -> list[tuple[Var, int, int]]:
+    """Cotangents of arrays whose sizes change from pass to pass bring their own sizes along: for
+    each a new size, whose it is, of which axis."""
+    found: list[tuple[Var, int, int]] = []
+    for at, k in enumerate(state.states):
+        type = params[at].type
+        if not isinstance(type, Array):
+            continue
+        shape = list(type.shape)
+        for axis, size in enumerate(exp.params[k].shape):
+            if size in exp.params:
+                shape[axis] = own = Var(INDEX, "size")
+                found.append((own, at, axis))
+        params[at].type = Array(type.dtype, tuple(shape))
+    return found
+
+
+def size_along(array: Atom, axis: int) -> Atom:
+    assert isinstance(array, Var)
+    return atom_of(array.shape[axis])
+
+
 class Loops(Branches):
     def loop(self, item: Repeated) -> None:
         """for i < n: s = e(s, x)  ⇒  for i from n − 1 down to 0: s̄, x̄ += (∂e/∂s, ∂e/∂x)ᵀ·s̄."""
@@ -48,11 +71,16 @@ class Loops(Branches):
             *(now for k in state.kept if (now := held[k]) is not None),
         ]
         params = [Var(i.type, i.hint if isinstance(i, Var) else "bar") for i in inits]
+        sizes = sized_by_themselves(exp, state, params)
         var = Var(INDEX, exp.form.var.hint if isinstance(exp.form, For) else "pass")
         body = self.one_pass(item, state, self.backwards(count, var), params)
-        ends = self.b.let(
-            Loop(For(var, count), tuple(params), tuple(inits), body), *(p.hint for p in params)
-        )
+        ends_at = (size_along(body.results[k], axis) for _, k, axis in sizes)
+        starts = (size_along(inits[k], axis) for _, k, axis in sizes)
+        loop = Loop(
+            For(var, count), (*(s for s, _, _ in sizes), *params), (*starts, *inits),
+            replace(body, results=(*ends_at, *body.results)),
+        )  # fmt: skip
+        ends = self.b.let(loop, *(p.hint for p in loop.params))[len(sizes) :]
         of_states, of_free, of_kept = state.split(ends)
         self.bars.update(zip(state.free, of_free, strict=True))
         for k, end in zip(state.kept, of_kept, strict=True):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from tapeless.ad.again import without_puts
 from tapeless.core.names import Atom, Var
 from tapeless.core.types import Type
 from tapeless.ir.syntax import IGNORE, Body, Each, Let, Put
@@ -56,7 +57,7 @@ def at_sites(body: Body, acc: Var, counters: tuple[Var, ...], make: AtSite) -> B
             stms.append(let)
             values += rows
         else:
-            stms.append(stm)
+            stms += without_puts(Body((stm,), ())).stms
     return Body(tuple(stms), tuple(values))
 
 

@@ -17,6 +17,7 @@ from tapeless.ad.given import Operands, by, meant, placed, refuse_lost
 from tapeless.ad.linear_algebra import call_cotangents
 from tapeless.ad.partials import row
 from tapeless.ad.prepare import for_reverse
+from tapeless.ad.sink import sunk
 from tapeless.ad.tree import Branched, Inverted, Node, Plain, Repeated, Revolved
 from tapeless.ad.turning import Turning
 from tapeless.analysis.activity import active
@@ -58,6 +59,7 @@ def reverse(body: Body, wrt: Sequence[Var], seeds: Sequence[Atom | None]) -> Bod
     """`body` followed by its return sweep: its results, then the cotangents of `wrt`, free in it.
     `seeds`: a cotangent per result, None where it is zero."""
     body = for_reverse(body)
+    body = sunk(body, active(body, wrt, body.results))
     sweeps = Reverse(active(body, wrt, body.results))
     with sweeps.b.scope():
         sweeps.region(body, seeds)

@@ -15,7 +15,6 @@ import numpy as np
 from tapeless.api.derived import derived
 from tapeless.api.jit import jit
 from tapeless.api.operations import batch, leaves, like, pull, push, tabulate
-from tapeless.api.settings import disable_jit
 
 Function = Callable[..., Any]
 Argnums = int | tuple[int, ...]
@@ -75,8 +74,7 @@ def hvp(f: Function, primals: tuple[Any, ...], tangents: tuple[Any, ...]) -> Any
     >>> hvp(lambda x: np.sum(x**3), (np.array([1.0, 2.0]),), (np.array([1.0, 0.0]),))
     array([6., 0.])
     """
-    with disable_jit(False):
-        return _hvp(f, primals, tangents)
+    return _hvp(f, primals, tangents)
 
 
 @jit

@@ -54,6 +54,7 @@ docs: $(VENV)/.dev ## Write the generated pages
 	$(RUN) -m tools.language_table
 	$(RUN) -m tools.rules_page
 	$(RUN) -m tools.math_table
+	$(RUN) -m tools.torture_page
 
 docs-check: $(VENV)/.dev ## Run the tour, check links and generated pages
 	$(BIN)/python -m pytest -q tests/docs $(ARGS)

@@ -25,6 +25,7 @@ from tapeless.raising import (
     loops,
     marks,
     nests,
+    offsets,
     pivots,
     private,
     promote,
@@ -44,7 +45,9 @@ TIDY: tuple[Pass, ...] = (forward.run, dead.run)
 CLEAN: tuple[Pass, ...] = (checks.run, stores.run, whiles.run)
 # These take one level of a nest of loops at a time, so they come around until all is done.
 RAISE: tuple[Pass, ...] = (promote.run, pivots.run, loops.run, private.run, nests.run)
-FUSE: tuple[Pass, ...] = (carry.run, gather.run, vertical.run, horizontal.run, hoist.run)
+FUSE: tuple[Pass, ...] = (
+    carry.run, gather.run, offsets.run, vertical.run, horizontal.run, hoist.run,
+)  # fmt: skip
 LAST: tuple[Pass, ...] = (
     alone.run,
     slices.run,

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from tapeless.ir.interp import interpret
-from tapeless.ir.syntax import Each, Loop
+from tapeless.ir.parse import parse
+from tapeless.ir.syntax import Each, Loop, Put
 from tests.passes.support import exps, kinds, modes, optimised, outcome
 
 MATMUL = """
@@ -380,3 +381,68 @@ def test_a_table_that_may_be_too_small_is_checked():
     assert outcome(new, [4, 4, 2, 3, a, b]) is IndexError
     (enough,) = interpret(new, 4, 4, 2, 4, a, b)
     np.testing.assert_array_equal(enough, a @ b)
+
+
+SUMS_INTO_CELLS = """
+fun slopes(n: i64, x: f64[n]) {
+  zero: f64[n] = zeros f64[n]
+  y: f64[n] = each (i < n) with (p: f64[n] += zero) {
+    v: f64 = x[i]
+    w: f64 = v * v
+    put p[i] <- w
+    put p[i] <- v
+    return
+  }
+  z: f64[n] = each (j < n) with (q: f64[n] += y) {
+    u: f64 = x[j]
+    put q[j] <- u
+    return
+  }
+  return z
+}"""
+
+
+def test_sums_into_every_cell_are_one_map():
+    fun = optimised(SUMS_INTO_CELLS)
+    (nest,) = (e for e in exps(fun) if isinstance(e, Each))
+    assert not nest.accs
+    x = np.array([1.0, -2.0, 0.5])
+    np.testing.assert_array_equal(interpret(fun, 3, x)[0], x * x + 2 * x)
+
+
+STENCIL_BACK = """
+fun back(n: i64, m: i64, u: f64[n, m], w: f64[n, m]) {
+  p: i64 = n - 2
+  p1: i64 = max(p, 0)
+  q: i64 = m - 3
+  q1: i64 = max(q, 0)
+  r: f64[n, m] = each (i < p1, j < q1) with (a: f64[n, m] += w) {
+    i1: i64 = i + 1
+    i2: i64 = i + 2
+    j1: i64 = j + 1
+    j3: i64 = j + 3
+    v: f64 = u[i1, j1]
+    s: f64 = v * v
+    put a[i1, j] <- v
+    put a[i1, j3] <- s
+    put a[i, j1] <- s
+    put a[i2, j1] <- v
+    put a[i2, j3] <- v
+    return
+  }
+  return r
+}"""
+
+
+@pytest.mark.parametrize("n", [0, 1, 2, 3, 5])
+@pytest.mark.parametrize("m", [0, 2, 3, 4, 5, 6, 9])
+def test_sums_into_neighbouring_cells_are_added_once(n, m):
+    fun = optimised(STENCIL_BACK)
+    nests = [e for e in exps(fun) if isinstance(e, Each)]
+    for nest in nests:
+        lasts = {s.exp.at[-1] for s in nest.body.stms if isinstance(s.exp, Put)}
+        assert len(lasts) <= 1
+    rng = np.random.default_rng(n * 10 + m)
+    u, w = rng.standard_normal((2, n, m))
+    truth = interpret(parse(STENCIL_BACK), n, m, u, w)[0]
+    np.testing.assert_allclose(interpret(fun, n, m, u, w)[0], truth, rtol=1e-14, atol=1e-14)

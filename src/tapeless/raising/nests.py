@@ -3,6 +3,8 @@
     each (i < n) { r = each (j < m) {B}; return r }   ⇒  each (i < n, j < m) {B}
     each (i < n) with (p = a) { put p[i] <- v }       ⇒  each (i < n) { return v }
         where n is the size of `a` and nothing reads `a` any more, or it holds nothing
+    each (i < n) with (p += a) { put p[i] <- v }      ⇒  each (i < n) { return a[i] + v }
+        likewise, also where `a` holds zeros or is the result of a map
     each (i < n) with (s += z) { each (j < m) with … } are flattened alike
 
 Scalar statements before the inner nest move into it if they cost next to nothing.
@@ -13,10 +15,12 @@ from __future__ import annotations
 from collections import Counter
 
 from tapeless.analysis.rewriter import FactsRewriter
-from tapeless.core.names import Var
+from tapeless.core.names import Atom, Const, Var
 from tapeless.core.prims import MATH
 from tapeless.core.types import Scalar
+from tapeless.ir.build import Builder
 from tapeless.ir.syntax import (
+    PROVED,
     Acc,
     Alloc,
     Body,
@@ -41,10 +45,14 @@ class _Nests(FactsRewriter):
     def __init__(self, fun: Fun) -> None:
         super().__init__()
         self.counts = Counter(a for a in uses(fun.body) if isinstance(a, Var))
-        self.writes = set(fun.writes)
+        self.mapped: set[Var] = set()  # results of nests, element by element
 
     def statement(self, stm: Let, out: list[Let]) -> None:
-        self.emit(self.nest(stm, stm.exp) if isinstance(stm.exp, Each) else stm, out)
+        if isinstance(stm.exp, Each):
+            stm = self.nest(stm, stm.exp)
+        self.emit(stm, out)
+        if isinstance(stm.exp, Each):
+            self.mapped.update(stm.outs[: len(stm.exp.body.results)])
 
     def nest(self, stm: Let, exp: Each) -> Let:
         flat = flattened(exp)
@@ -62,28 +70,59 @@ class _Nests(FactsRewriter):
         first = len(exp.body.results)
         at = first
         for acc in exp.accs:
-            if acc.op == "=" and self.fills(exp, acc):
-                put = next(
-                    s for s in exp.body.stms if isinstance(s.exp, Put) and acc.vars == s.exp.targets
-                )
-                assert isinstance(put.exp, Put)
-                stms = tuple(s for s in exp.body.stms if s is not put)
-                body = Body(stms, (*exp.body.results, put.exp.values[0]))
+            made = self.cells_of(exp, acc)
+            if made is not None:
+                more, value = made
+                stms = tuple(s for s in exp.body.stms if not _puts(s, acc))
+                body = Body((*stms, *more), (*exp.body.results, value))
                 outs = (*stm.outs[:first], stm.outs[at], *stm.outs[first:at], *stm.outs[at + 1 :])
                 rest = tuple(a for a in exp.accs if a is not acc)
                 return Let(outs, Each(exp.vars, exp.sizes, rest, body), stm.loc)
             at += len(acc.vars)
         return None
 
-    def fills(self, exp: Each, acc: Acc) -> bool:
+    def cells_of(self, exp: Each, acc: Acc) -> tuple[tuple[Let, ...], Atom] | None:
+        """What every cell of `acc` ends up with, and statements that make it, if `exp` says."""
+        if acc.op not in ("=", "+") or not self.is_covered(exp, acc):
+            return None
+        values = [
+            s.exp.values[0] for s in exp.body.stms if isinstance(s.exp, Put) and _puts(s, acc)
+        ]
         init, var = acc.inits[0], acc.vars[0]
-        if not isinstance(init, Var) or not isinstance(self.facts.defs.get(init), Alloc):
-            return False
-        puts = [s.exp for s in exp.body.stms if isinstance(s.exp, Put) and var in s.exp.targets]
-        if len(puts) != 1 or puts[0].at != exp.vars:
+        assert isinstance(init, Var)
+        if acc.op == "=":
+            return ((), values[0]) if len(values) == 1 and self.is_alloc(init) else None
+        b = Builder()
+        total: Atom
+        if self.is_alloc(init):
+            total = Const(0, var.dtype)
+        elif init in self.mapped and self.counts[init] == 1:
+            total = b.one(Index(init, exp.vars, PROVED * len(exp.vars)), init.hint)
+        else:
+            return None
+        for value in values:
+            total = b.prim("add", total, value, hint=var.hint)
+        return tuple(b.scopes[0]), total
+
+    def is_alloc(self, init: Var) -> bool:
+        return isinstance(self.facts.defs.get(init), Alloc)
+
+    def is_covered(self, exp: Each, acc: Acc) -> bool:
+        """Whether every iteration puts to the cell that it is counted by, which are all cells."""
+        init, var = acc.inits[0], acc.vars[0]
+        puts = _puts_of(exp, acc)
+        if not puts or len(puts) != self.counts[var] or any(p.at != exp.vars for p in puts):
             return False
         whole = all(self.facts.same(n, s) for n, s in zip(exp.sizes, var.shape, strict=True))
-        return whole and self.counts[var] == 1 and init not in set(uses(exp.body))
+        return whole and isinstance(init, Var) and init not in set(uses(exp.body))
+
+
+def _puts_of(exp: Each, acc: Acc) -> list[Put]:
+    return [s.exp for s in exp.body.stms if isinstance(s.exp, Put) and _puts(s, acc)]
+
+
+def _puts(stm: Let, acc: Acc) -> bool:
+    return isinstance(stm.exp, Put) and stm.exp.targets == acc.vars
 
 
 def flattened(exp: Each) -> Each | None:

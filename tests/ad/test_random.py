@@ -1,4 +1,5 @@
-"""Derivatives of random programs: forward against differences, reverse against forward."""
+"""Derivatives of random programs: forward against differences, reverse against forward, second
+derivatives against each other."""
 
 from __future__ import annotations
 
@@ -16,70 +17,129 @@ from tapeless.ir.verify import verify
 from tapeless.pipeline import optimise
 from tests.ir.generate import arguments, program
 
-SEEDS = [s for s in range(160) if s % 8 or s < 80]
-over_seeds = pytest.mark.parametrize("seed", SEEDS)
+FIRST, ALL, CHUNK = 120, 2000, 20
+over_seeds = pytest.mark.parametrize("seed", range(FIRST))
+over_chunks = pytest.mark.parametrize("start", range(FIRST, ALL, CHUNK))
 
 
-def floats(fun: Fun) -> list[int]:
-    return [k for k, p in enumerate(fun.params) if p.dtype is f64]
+class Case:
+    """A random program with arguments, and a random direction and weight."""
+
+    def __init__(self, seed: int) -> None:
+        self.fun, self.args = program(seed), arguments(seed)
+        self.rng = np.random.default_rng(seed)
+        self.floats = [k for k, p in enumerate(self.fun.params) if p.dtype is f64]
+        self.values = interpret(self.fun, *self.args)
+        self.count = len(self.values)
+
+    def direction(self) -> list[Any]:
+        return [self.rng.standard_normal(np.shape(self.args[k])) for k in self.floats]
+
+    def weights(self) -> list[Any]:
+        """A cotangent per float result; single precision takes no part."""
+        results = zip(self.fun.body.results, self.values, strict=True)
+        return [
+            self.rng.standard_normal(np.shape(v)) if r.dtype is f64 else np.zeros(np.shape(v))
+            for r, v in results if r.dtype.is_float
+        ]  # fmt: skip
+
+    def doubles(self, fun: Fun, values: Any) -> list[Any]:
+        """Values of the float results of `fun` that are f64."""
+        kinds = [r.dtype for r in fun.body.results if r.dtype.is_float]
+        return [np.asarray(v) for v, d in zip(values, kinds, strict=True) if d is f64]
+
+    def tangents(self, along: list[Any]) -> list[Any]:
+        forward = jvp(self.fun, self.floats)
+        verify(forward)
+        return self.doubles(self.fun, interpret(forward, *self.args, *along)[self.count :])
+
+    def moved(self, along: list[Any], step: float) -> list[Any]:
+        args = list(self.args)
+        for k, d in zip(self.floats, along, strict=True):
+            args[k] = args[k] + step * d
+        results = zip(self.fun.body.results, interpret(self.fun, *args), strict=True)
+        return [np.asarray(v) for r, v in results if r.dtype is f64]
 
 
-def directions(fun: Fun, args: tuple[Any, ...], rng: np.random.Generator) -> list[Any]:
-    return [rng.standard_normal(np.shape(args[k])) for k in floats(fun)]
+def inner(a: list[Any], b: list[Any]) -> float:
+    return sum(float(np.sum(x * y)) for x, y in zip(a, b, strict=True))
 
 
-def tangents(fun: Fun, args: tuple[Any, ...], along: list[Any]) -> list[Any]:
-    """The tangents of the f64 results of `fun`."""
-    program = jvp(fun, floats(fun))
-    verify(program)
-    out = interpret(program, *args, *along)[len(fun.body.results) :]
-    kinds = [r.dtype for r in fun.body.results if r.dtype.is_float]
-    return [np.asarray(o) for o, d in zip(out, kinds, strict=True) if d is f64]
+def size(a: list[Any], b: list[Any]) -> float:
+    return 1.0 + sum(float(np.sum(np.abs(x * y))) for x, y in zip(a, b, strict=True))
+
+
+def check_slope(case: Case) -> None:
+    """(f(x + εv) − f(x − εv)) / 2ε ≈ Jv."""
+    along, step = case.direction(), 1e-6
+    up, down, dots = case.moved(along, step), case.moved(along, -step), case.tangents(along)
+    for a, b, dot in zip(up, down, dots, strict=True):
+        slope = (a - b) / (2 * step)
+        assert slope.shape == dot.shape
+        if np.isfinite(slope).all():
+            scale = 1.0 + np.max(np.abs(slope), initial=0.0)
+            np.testing.assert_allclose(dot, slope, rtol=1e-5, atol=1e-5 * scale)
+
+
+def check_transpose(case: Case, shaped: bool) -> None:
+    """⟨Jv, w⟩ = ⟨v, Jᵀw⟩."""
+    along, weights = case.direction(), case.weights()
+    dots = case.tangents(along)
+    back = vjp(optimise(case.fun) if shaped else case.fun, case.floats)
+    verify(back)
+    back = optimise(back, verify=True) if shaped else back
+    bars = list(interpret(back, *case.args, *weights)[case.count :])
+    weights = case.doubles(case.fun, weights)
+    left, right = inner(dots, weights), inner(bars, along)
+    if np.isfinite(left):
+        assert abs(left - right) <= 1e-11 * size(dots, weights)
+
+
+def check_second(case: Case) -> None:
+    """⟨Hu, v⟩ = ⟨u, Hv⟩ for forward over reverse, and the same by reverse over reverse."""
+    weights, u, v = case.weights(), case.direction(), case.direction()
+    back = optimise(vjp(case.fun, case.floats))
+    over, twice = jvp(back, case.floats), vjp(back, case.floats)
+    verify(over)
+    verify(twice)
+    count, ahead = len(back.body.results), len(weights)
+
+    def product(d: list[Any]) -> list[Any]:
+        return list(interpret(over, *case.args, *weights, *d)[count + ahead :])
+
+    zeros = [np.zeros(np.shape(w)) for w in weights]
+    again = list(interpret(twice, *case.args, *weights, *zeros, *u)[count:])
+    hu, hv = product(u), product(v)
+    left, right, third = inner(hu, v), inner(hv, u), inner(again, v)
+    if np.isfinite((left, right)).all():
+        assert abs(left - right) <= 1e-10 * (size(hu, v) + size(hv, u))
+        assert abs(left - third) <= 1e-10 * (size(hu, v) + size(again, v))
 
 
 @over_seeds
 def test_forward_is_the_slope(seed: int):
-    fun, args = program(seed), arguments(seed)
-    along = directions(fun, args, np.random.default_rng(seed))
-
-    def at(step: float) -> list[Any]:
-        moved = list(args)
-        for k, d in zip(floats(fun), along, strict=True):
-            moved[k] = args[k] + step * d
-        results = interpret(fun, *moved)
-        return [np.asarray(r) for r, a in zip(results, fun.body.results, strict=True)
-                if a.dtype is f64]  # fmt: skip
-
-    step = 1e-6
-    for up, down, dot in zip(at(step), at(-step), tangents(fun, args, along), strict=True):
-        slope = (up - down) / (2 * step)
-        assert slope.shape == dot.shape
-        if np.isfinite(slope).all():
-            size = 1.0 + np.max(np.abs(slope), initial=0.0)
-            np.testing.assert_allclose(dot, slope, rtol=1e-5, atol=1e-5 * size)
+    check_slope(Case(seed))
 
 
 @pytest.mark.parametrize("shaped", [False, True], ids=["", "optimised"])
 @over_seeds
 def test_reverse_is_the_transpose_of_forward(seed: int, shaped: bool):
-    """⟨Jv, w⟩ = ⟨v, Jᵀw⟩."""
-    fun, args = program(seed), arguments(seed)
-    rng = np.random.default_rng(seed)
-    along = directions(fun, args, rng)
-    dots = tangents(fun, args, along)
-    weights = [rng.standard_normal(d.shape) for d in dots]
-    given = iter(weights)
-    seeds = [
-        next(given) if r.dtype is f64 else np.zeros(np.shape(v))
-        for r, v in zip(fun.body.results, interpret(fun, *args), strict=True)
-        if r.dtype.is_float
-    ]
-    back = vjp(optimise(fun) if shaped else fun, floats(fun))
-    verify(back)
-    back = optimise(back, verify=True) if shaped else back
-    bars = interpret(back, *args, *seeds)[len(fun.body.results) :]
-    left = [float(np.sum(d * w)) for d, w in zip(dots, weights, strict=True)]
-    right = [float(np.sum(b * v)) for b, v in zip(bars, along, strict=True)]
-    if np.isfinite(left).all():
-        size = 1.0 + sum(float(np.sum(np.abs(d * w))) for d, w in zip(dots, weights, strict=True))
-        assert abs(sum(left) - sum(right)) <= 1e-11 * size
+    check_transpose(Case(seed), shaped)
+
+
+@over_seeds
+def test_second_derivatives_are_symmetric(seed: int):
+    check_second(Case(seed))
+
+
+@pytest.mark.slow
+@over_chunks
+def test_more_programs(start: int):
+    for seed in range(start, start + CHUNK):
+        try:
+            case = Case(seed)
+        except IndexError:
+            continue  # the program itself reads outside of an array
+        check_slope(case)
+        check_transpose(case, shaped=True)
+        check_second(case)

@@ -131,3 +131,37 @@ def test_elimination_in_place():
 def test_needs_a_number():
     with pytest.raises(tp.errors.CompileError, match="a gradient needs one real number"):
         tp.grad(lambda x: x * 2.0)(np.ones(3))
+
+
+def packed(x, l):
+    """Products with a triangle that is stored without its zeros."""
+    n = x.shape[0]
+    z = np.zeros(n)
+    at = 0
+    for col in range(n):
+        for row in range(col + 1, n):
+            z[row] += l[at] * x[col]
+            z[col] -= l[at]
+            at += 1
+    return np.sum(z * z)
+
+
+def test_a_packed_triangle_backwards():
+    rng = np.random.default_rng(1)
+    x, l = rng.standard_normal(5), rng.standard_normal(10)
+    by_x, by_l = tp.grad(packed, argnums=(0, 1))(x, l)
+    for k in range(5):
+        d = 1e-6 * np.eye(5)[k]
+        slope = (packed(x + d, l) - packed(x - d, l)) / 2e-6
+        assert by_x[k] == pytest.approx(slope, rel=1e-7, abs=1e-8)
+    for k in range(10):
+        d = 1e-6 * np.eye(10)[k]
+        slope = (packed(x, l + d) - packed(x, l - d)) / 2e-6
+        assert by_l[k] == pytest.approx(slope, rel=1e-7, abs=1e-8)
+
+
+def test_indices_with_a_closed_form_are_not_recorded():
+    x, l = np.ones(5), np.ones(10)
+    core = tp.explain(tp.grad(packed, argnums=(0, 1)), x, l).stages["optimised"]
+    assert "empty i64" not in core
+    assert "select" not in core

@@ -446,3 +446,25 @@ def test_sums_into_neighbouring_cells_are_added_once(n, m):
     u, w = rng.standard_normal((2, n, m))
     truth = interpret(parse(STENCIL_BACK), n, m, u, w)[0]
     np.testing.assert_allclose(interpret(fun, n, m, u, w)[0], truth, rtol=1e-14, atol=1e-14)
+
+
+TRIANGLE_IN_A_ROW = """
+fun packed(n: i64, w: i64, l: f64[w]) {
+  at: i64, s: f64 = loop (p: i64 = 0, q: f64 = 0.0) for i < n {
+    j: i64 = i + 1
+    m: i64 = n - j
+    r: f64 = each (k < m) with (acc: f64 += q) {
+      here: i64 = p + k
+      v: f64 = l[here~]
+      put acc <- v
+      return
+    }
+    p2: i64 = p + m
+    return p2, r
+  }
+  return s
+}"""
+
+
+def test_a_place_that_only_grows_is_not_counted_from_the_end():
+    assert "w" not in modes(optimised(TRIANGLE_IN_A_ROW))

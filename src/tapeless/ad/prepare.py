@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
+from tapeless.ad.increments import assignments_as_sums
 from tapeless.ad.products import products_by_zeros
 from tapeless.ad.selections import selection
 from tapeless.ad.sequential import combining_as_loops, stored, zero_of
@@ -153,5 +154,6 @@ def _scan_as_loop(stm: Let, exp: Scan) -> list[Let]:
 
 
 REVERSE: tuple[Rule, ...] = (
-    brackets_as_branches, folds_as_nests, combining_as_loops, products_by_zeros, folds_as_loops,
+    brackets_as_branches, assignments_as_sums, folds_as_nests, combining_as_loops,
+    products_by_zeros, folds_as_loops,
 )  # fmt: skip

@@ -10,6 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
+from tapeless.ad.inductions import induction
 from tapeless.ad.tree import Node, Plain, Record, Repeated, record
 from tapeless.core.names import Atom, Var
 from tapeless.core.types import INDEX, Array, Scalar, Type
@@ -75,7 +76,10 @@ class Sweep(ABC):
     def had_again(self, var: Var, node: Node) -> Atom:
         """Compute a variable of a loop's body or an arm again if that is cheap, else record it."""
         item = node.defs.get(var)
+        closed = induction(var, node)
         with self.at(node):
+            if closed is not None:
+                return closed.at(self.b, self.passes[node], self.value)
             if isinstance(item, Plain) and item.let is not None and self.is_cheap(var, node):
                 exp = InReturn(self).exp(item.let.exp)
                 return self.b.one(exp, var.hint)

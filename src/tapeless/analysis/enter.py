@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from tapeless.analysis.facts import Facts
-from tapeless.core.names import Atom, Const
-from tapeless.core.types import Size
+from tapeless.analysis import poly
+from tapeless.analysis.facts import LARGEST, Facts
+from tapeless.core.names import Atom, Const, Var
+from tapeless.core.types import INDEX, Size
 from tapeless.ir.syntax import (
     CHECK,
     PROVED,
@@ -24,11 +25,12 @@ from tapeless.ir.syntax import (
     Let,
     Loop,
     Monoid,
+    Prim,
     Put,
     Scan,
     Update,
 )  # fmt: skip
-from tapeless.ir.walk import bodies_of
+from tapeless.ir.walk import atoms_of, bodies_of
 
 
 def inside(facts: Facts, exp: Exp, body: Body) -> None:
@@ -38,10 +40,12 @@ def inside(facts: Facts, exp: Exp, body: Body) -> None:
             facts.learn(cond, body is then)
         case Iverson(cond):
             facts.learn(cond)
-        case Loop(form, params):
+        case Loop(form, params, inits):
+            starts = [i.type == INDEX and facts.nonnegative(i) for i in inits]
             facts.params(params)
             if isinstance(form, For) and body is exp.body:
                 facts.counter(form.var, form.size)
+                growing(facts, exp, form.size, starts)
         case Each(vars, sizes, accs):
             for acc in accs:
                 facts.params(acc.vars)
@@ -56,6 +60,40 @@ def inside(facts: Facts, exp: Exp, body: Body) -> None:
                 facts.counter(var, size)
         case _:
             pass
+
+
+def growing(facts: Facts, exp: Loop, size: Atom, starts: list[bool]) -> None:
+    """State that starts at 0 or above, and grows in each pass by no more than there are passes,
+    is never negative; nor is it more than a product of sizes."""
+    made = {o: s for s in exp.body.stms for o in s.outs if isinstance(s.exp, Prim)}
+    for param, result, is_positive in zip(exp.params, exp.body.results, starts, strict=True):
+        last = made.get(result) if is_positive and isinstance(result, Var) else None
+        match last.exp if last is not None else None:
+            case Prim("add", (a, step)) | Prim("add", (step, a)) if a is param:
+                pass
+            case _:
+                continue
+        with facts.scope():
+            for stm in _leading_to(step, exp.body, made):
+                after(facts, stm)
+            room = poly.sub(facts.value(size), facts.value(step))
+            grows = facts.nonnegative(step) and facts.prove(room)
+        if grows:
+            now = facts.value(param)
+            facts.require(now)
+            facts.require(poly.shift(poly.scale(now, -1), LARGEST))
+
+
+def _leading_to(atom: Atom, body: Body, made: dict[Var, Let]) -> list[Let]:
+    """The operators of `body` that make `atom`, in order."""
+    found: set[int] = set()
+    front = [atom]
+    while front:
+        stm = made.get(v) if isinstance(v := front.pop(), Var) else None
+        if stm is not None and id(stm) not in found:
+            found.add(id(stm))
+            front += atoms_of(stm.exp)
+    return [s for s in body.stms if id(s) in found]
 
 
 @contextmanager

@@ -10,6 +10,27 @@ import tapeless as tp
 BIG = np.full(3, 2**62)
 LEAST = -(2**63)
 
+
+def _as_int(x):
+    return int(x)
+
+
+def _stored(a, x):
+    for i in range(len(x)):
+        a[i] = x[i]
+    return a
+
+
+def _added_at(a, k, x):
+    a = a.copy()
+    np.add.at(a, k, x)
+    return a
+
+
+def _by_index(x, k):
+    return tp.reduce_by_index(np.zeros(3, np.int64), k, x)
+
+
 OVERFLOWS = {
     "add": (lambda x, y: x + y, 2**62, 2**62),
     "subtract": (lambda x, y: x - y, LEAST, 1),
@@ -29,8 +50,27 @@ OVERFLOWS = {
     "product": (lambda x: x.prod(), BIG),
     "dot": (lambda x: x @ x, BIG),
     "cumsum": (lambda x: x.cumsum(), BIG),
+    "int of a float": (_as_int, 2.0**63),
+    "int of a small float": (_as_int, -(2.0**64)),
+    "int of nan": (_as_int, np.nan),
+    "astype": (lambda x: x.astype(np.int8), np.array([1.0, -129.0])),
+    "astype of single floats": (lambda x: x.astype(np.int32), np.array([2.0**31], "f4")),
+    "astype unsigned": (lambda x: x.astype(np.uint8), np.array([-1.0])),
+    "astype of integers": (lambda x: x.astype(np.int8), np.array([1, 128])),
+    "astype of negative integers": (lambda x: x.astype(np.uint64), np.array([1, -1])),
+    "stored integers": (_stored, np.zeros(2, "u1"), np.array([255, 256])),
+    "add.at": (_added_at, np.array([2**62, 0]), np.array([0, 0]), BIG[:2]),
+    "add.at of bytes": (_added_at, np.zeros(2, "i1"), np.array([1, 1]), np.array([100, 28], "i1")),
+    "reduce_by_index": (_by_index, BIG, np.array([1, 1, 0])),
 }
 FITS = {
+    "int of a float": (_as_int, -(2.0**63)),
+    "int of a fraction": (_as_int, -0.75),
+    "astype": (lambda x: x.astype(np.int8), np.array([127.9, -128.9, 0.0])),
+    "astype unsigned": (lambda x: x.astype(np.uint8), np.array([-0.5, 255.5])),
+    "astype of integers": (lambda x: x.astype(np.int8), np.array([127, -128])),
+    "astype of unsigned": (lambda x: x.astype(np.int64), np.array([2**63 - 1], "u8")),
+    "add.at": (_added_at, np.array([2**62, 0]), np.array([1, 0, 0]), np.array([5, 2**61, -9])),
     "add": (lambda x, y: x + y, 2**62, 2**62 - 1),
     "subtract": (lambda x, y: x - y, LEAST + 1, 1),
     "multiply": (lambda x, y: x * y, -(2**40), 2**23),

@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 from tapeless.core.names import Atom, Const, Var
 from tapeless.core.types import bool_, f64, i64
 from tapeless.errors import CompileError
 from tapeless.frontend import overflow
-from tapeless.frontend.arrays import index_hints, put_each, refuse_writes, scalar_value
+from tapeless.frontend.arrays import (
+    generate,
+    index_hints,
+    put_each,
+    refuse_writes,
+    scalar_value,
+)
+from tapeless.frontend.construct import as_array
 from tapeless.frontend.iteration import iterate
 from tapeless.frontend.join import spelled
-from tapeless.frontend.places import Indices
+from tapeless.frontend.places import Indices, element
 from tapeless.frontend.reductions import neutral as start_of
 from tapeless.frontend.scalars import index_atom, scalar, truth
 from tapeless.frontend.truth import truth_of
@@ -78,9 +88,11 @@ def check_some(t: Tracer, shape: Indices, kind: str) -> None:
         some = t.b.prim("and", some, t.b.prim("lt", ZERO, size))
     if some == FALSE:
         raise CompileError(f"{kind} of an empty array", t.loc, "make sure that there is an element")
-    t.b.check(
-        some, "ValueError", f"zero-size array to reduction operation {kind} which has no identity"
-    )
+    message = (
+        f"{kind} of an empty sequence" if kind.endswith("()")
+        else f"zero-size array to reduction operation {kind} which has no identity"
+    )  # fmt: skip
+    t.b.check(some, "ValueError", message)
 
 
 def _complex_product(t: Tracer, shape: Indices, f: Value) -> Value:
@@ -88,9 +100,9 @@ def _complex_product(t: Tracer, shape: Indices, f: Value) -> Value:
                        "multiply in a loop")  # fmt: skip
 
 
-def best_over(t: Tracer, op: str, size: Atom, f: Value) -> Value:
-    """The first best of f(i) and its index; NaN wins."""
-    check_some(t, (size,), f"arg{op}")
+def best_over(t: Tracer, op: str, size: Atom, f: Callable[[Value], Value], what: str = "") -> Tup:
+    """The first best of f(i) and its index; NaN wins. `what`: the call, if it is not np.argmin."""
+    check_some(t, (size,), what or f"arg{op}")
 
     def better(t: Tracer, new: list[Atom], old: list[Atom]) -> Atom:
         """Whether the right operand replaces the left: it is strictly better, or the first NaN."""
@@ -104,9 +116,11 @@ def best_over(t: Tracer, op: str, size: Atom, f: Value) -> Value:
 
     var = t.index_var("i")
     with t.construct(), t.b.scope():
-        x = scalar(t, scalar_value(t, t.call(f, weak_int(var))))
+        x = scalar(t, _number(t, f(weak_int(var)), what or f"arg{op}"))
         if isinstance(x, Cx):
-            raise CompileError(f"arg{op} of complex numbers", t.loc, "compare their abs()")
+            raise CompileError(
+                f"{what or 'arg' + op} of complex numbers", t.loc, "compare their abs()"
+            )
         body = t.b.body((x.atom, var))
     left = [t.fresh(x.atom.type, "a"), t.index_var("i")]
     right = [t.fresh(x.atom.type, "b"), t.index_var("j")]
@@ -124,6 +138,13 @@ def best_over(t: Tracer, op: str, size: Atom, f: Value) -> Value:
     outs = t.b.let(Fold(var, size, monoid, body), "best", "at")
     t.nonnegative.add(outs[1])
     return Tup((Num(outs[0], x.weak), weak_int(outs[1])))
+
+
+def _number(t: Tracer, value: Value, what: str) -> Value:
+    found = scalar_value(t, value)
+    if not is_number(found):
+        raise CompileError(f"{what} compares {t.describe(found)}", t.loc, "compare numbers")
+    return found
 
 
 # Accumulating writes ----------------------------------------------------------------------------
@@ -157,4 +178,28 @@ def put_over(
     always = isinstance(when, Known) and when.value is None
     if not shape:
         raise CompileError("nothing to write over", t.loc)
-    put_each(t, target, shape, at, new, op, MODES[mode] * target.rank, None if always else keep)
+    modes, when_kept = MODES[mode] * target.rank, None if always else keep
+    if t.overflow and op in ("+", "*") and target.dtype.is_int:
+        _put_exactly(t, target, lambda a: put_each(t, a, shape, at, new, op, modes, when_kept))
+    else:
+        put_each(t, target, shape, at, new, op, modes, when_kept)
+
+
+def _put_exactly(t: Tracer, target: Arr, put: Callable[[Arr], None]) -> None:
+    """The same into floats as well, which tell whether an integer left its range."""
+    real = as_array(t, target, np.dtype("f8"))
+    put(real)
+    put(target)
+    require_near(t, real, target)
+
+
+def require_near(t: Tracer, real: Arr, target: Arr) -> None:
+    """Each integer is what the same sum is in floats."""
+
+    def compare(i: Indices) -> Value:
+        a, b = element(t, real, i), element(t, target, i)
+        assert isinstance(a, Num) and isinstance(b, Num)
+        overflow.near(t, a.atom, b.atom)
+        return b
+
+    generate(t, target.shape, compare)

@@ -13,11 +13,13 @@ from tapeless.core.types import i64
 from tapeless.errors import CompileError, UnsupportedError
 from tapeless.frontend.arrays import copy, scalar_value
 from tapeless.frontend.attributes import attribute, shape_of, size_value
+from tapeless.frontend.choosing import best, in_order, items_of, or_default
 from tapeless.frontend.class_rules import CLASSES
 from tapeless.frontend.comprehensions import as_list, reduce_generator
 from tapeless.frontend.construct import array_of, as_array, as_operand
 from tapeless.frontend.indexing import new_list
 from tapeless.frontend.iteration import (
+    Items,
     enumerated,
     item_at,
     iterate,
@@ -68,6 +70,8 @@ def _many(t: Tracer, items: Any) -> Value:
 
 
 def _zip(t: Tracer, args: Args, kwargs: Kwargs) -> Value:
+    for name in kwargs.keys() - {"strict"}:
+        raise CompileError(f"'{name}' is an invalid keyword argument for zip()", t.loc)
     strict = kwargs.get("strict", Known(False))
     if isinstance(strict, Known) and strict.value:
         sizes = [length(t, a) for a in args]
@@ -150,13 +154,7 @@ def _dict(t: Tracer, args: Args, kwargs: Kwargs) -> Value:
 
 
 def _sorted(t: Tracer, args: Args, kwargs: Kwargs) -> Value:
-    if kwargs.get("key") is not None and not is_none(kwargs["key"]):
-        raise UnsupportedError("'sorted' with a key is not supported", t.loc, "use np.argsort(...)")
-    arr = as_array(t, to_list(t, args[0]))
-    out = t.library(np.sort, arr)
-    if "reverse" in kwargs and known(t, kwargs["reverse"], "'reverse'"):
-        out = t.library(np.flip, out)
-    return to_list(t, out)
+    return in_order(t, args[0], kwargs.get("key", NONE), kwargs.get("reverse", Known(False)))
 
 
 # Reductions -----------------------------------------------------------------------------------
@@ -164,25 +162,41 @@ def _sorted(t: Tracer, args: Args, kwargs: Kwargs) -> Value:
 
 def _reduce(kind: str) -> Rule:
     def rule(t: Tracer, args: Args, kwargs: Kwargs) -> Value:
-        if kind in ("min", "max") and len(args) > 1:
-            if kwargs:
-                raise UnsupportedError(
-                    f"'{kind}' with a key is not supported", t.loc, "compare by hand"
-                )
-            out = scalar_value(t, args[0])
-            for x in args[1:]:
-                out = _extreme(t, kind, out, scalar_value(t, x))
-            return out
+        if kind in ("min", "max"):
+            return _best(t, kind, args, kwargs)
         start = kwargs.pop("start", None) or (args[1] if len(args) > 1 else None)
-        if kwargs:
-            raise UnsupportedError(f"'{kind}' with '{next(iter(kwargs))}' is not supported", t.loc,
-                                   "use np.argmin, np.argmax, or a loop")  # fmt: skip
         total = _reduced(t, kind, args[0])
         return (
             total if start is None else binary(t, "Add" if kind == "sum" else "Mult", start, total)
         )
 
     return rule
+
+
+def _best(t: Tracer, kind: str, args: Args, kwargs: Kwargs) -> Value:
+    """min() and max() of an iterable, or of their arguments."""
+    for name in kwargs.keys() - {"key", "default"}:
+        raise CompileError(f"'{name}' is an invalid keyword argument for {kind}()", t.loc)
+    key, default = kwargs.get("key", NONE), kwargs.get("default")
+    if len(args) > 1:
+        if default is not None:
+            raise CompileError(f"{kind}() of several arguments has no default", t.loc)
+        if not is_none(key):
+            return best(t, kind, list(args), key)
+        out = scalar_value(t, args[0])
+        for x in args[1:]:
+            out = _extreme(t, kind, out, scalar_value(t, x))
+        return out
+    if default is None and is_none(key):
+        return _reduced(t, kind, args[0])
+    if is_none(key) and isinstance(args[0], Gen):
+        return reduce_generator(t, kind, args[0], default)
+
+    def reduced(items: Items) -> Value:
+        return reduce_items(t, kind, items) if is_none(key) else best(t, kind, items, key)
+
+    items = items_of(t, args[0])
+    return reduced(items) if default is None else or_default(t, items, default, reduced)
 
 
 def _extreme(t: Tracer, kind: str, a: Value, b: Value) -> Value:

@@ -128,14 +128,14 @@ class _Listing:
         return seq_over(t, tuple(sizes), element)
 
 
-def reduce_generator(t: Tracer, kind: str, gen: Gen) -> Value:
+def reduce_generator(t: Tracer, kind: str, gen: Gen, default: Value | None = None) -> Value:
     """sum(e for … if p) and its kin."""
     with scope_of(t, gen):
         levels = tuple(
             Level(_items_of(t, g.iter), _binder(t, g.target), tuple(_test(t, i) for i in g.ifs))
             for g in gen.node.generators
         )
-        return reduce_levels(t, kind, levels, lambda: t.evaluate(gen.node.elt))
+        return reduce_levels(t, kind, levels, lambda: t.evaluate(gen.node.elt), default)
 
 
 def _items_of(t: Tracer, node: ast.expr) -> Callable[[], Items]:

@@ -11,7 +11,7 @@ import numpy as np
 from tapeless.core.names import Atom, Const, Var
 from tapeless.core.types import i64
 from tapeless.errors import CompileError
-from tapeless.frontend.accumulate import reduce_over
+from tapeless.frontend.accumulate import reduce_over, require_near
 from tapeless.frontend.arrays import copy, generate, scalar_value
 from tapeless.frontend.batches import batch_rule
 from tapeless.frontend.construct import as_array
@@ -245,6 +245,11 @@ def _reduce_by_index(
     acc = Acc(tuple(accs), tuple(before), combine)
     outs = t.b.let(Each(tuple(vars), (size, *rest), (acc,), body), *(b.hint for b in before))
     made = [new_array(t, o, d.is_complex) for o, d in zip(outs, dests, strict=True)]
+    if t.overflow and sign in ("+", "*") and made[0].dtype.is_int:
+        floats = as_array(t, spelled(dest), np.dtype("f8"))
+        real = _reduce_by_index(t, floats, idx, vals, op, neutral)
+        assert isinstance(real, Arr)
+        require_near(t, real, made[0])
     return Tup(tuple(made)) if is_tree else made[0]
 
 

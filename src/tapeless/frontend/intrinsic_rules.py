@@ -347,7 +347,8 @@ def _put_over(
 
 
 def _best_over(t: Tracer, op: Value, size: Value, f: Value) -> Value:
-    return best_over(t, known(t, op, "an operator"), shape_atoms(t, size)[0], f)
+    (n,) = shape_atoms(t, size)
+    return best_over(t, known(t, op, "an operator"), n, lambda i: t.call(f, i))
 
 
 def _fold_over(t: Tracer, op: Value, size: Value, f: Value, neutral: Value) -> Value:

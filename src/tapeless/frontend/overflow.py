@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tapeless.core.names import Atom, Const, Var
-from tapeless.core.types import Scalar, f64
+from tapeless.core.types import DType, Scalar, f64
 from tapeless.ir.syntax import Put
 
 if TYPE_CHECKING:
@@ -78,6 +78,23 @@ def near(t: Tracer, real: Atom, out: Atom) -> None:
     p = t.b.prim
     limit = Const(2.0 ** (out.dtype.bits - 2), f64)
     _require(t, p("lt", p("abs", p("sub", real, t.b.cast(out, f64))), limit))
+
+
+def before_cast(t: Tracer, a: Atom, target: DType) -> None:
+    """The number without its fraction lies in the range of `target`."""
+    p, info = t.b.prim, np.iinfo(target.numpy)
+    if a.dtype.is_float:
+        # low - 1 is no float where it has more bits than a float: then it is rounded to low
+        low, high = float(info.min), float(info.max) + 1.0
+        below = low - 1.0 < low if a.dtype is f64 else np.float32(low) - np.float32(1) < low
+        fits = p("lt", Const(low - 1.0, a.dtype), a) if below else p("le", Const(low, a.dtype), a)
+        _require(t, p("and", fits, p("lt", a, Const(high, a.dtype))))
+    elif a.dtype.is_int:
+        own = np.iinfo(a.dtype.numpy)
+        if own.min < info.min:
+            _require(t, p("le", Const(int(info.min), a.dtype), a))
+        if own.max > info.max:
+            _require(t, p("le", a, Const(int(info.max), a.dtype)))
 
 
 # Sums and products ------------------------------------------------------------------------------

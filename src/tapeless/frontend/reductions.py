@@ -13,6 +13,7 @@ from tapeless.core.types import DType, Scalar, f64, i64
 from tapeless.errors import CompileError
 from tapeless.frontend import overflow
 from tapeless.frontend.arrays import scalar_value
+from tapeless.frontend.branches import branch
 from tapeless.frontend.iteration import Items, counted_or_unrolled
 from tapeless.frontend.join import join_numbers, number_form
 from tapeless.frontend.scalars import apply_ufunc, as_type, scalar
@@ -42,12 +43,17 @@ class Level:
 
 
 def reduce_levels(
-    t: Tracer, kind: str, levels: tuple[Level, ...], element: Callable[[], Value]
+    t: Tracer,
+    kind: str,
+    levels: tuple[Level, ...],
+    element: Callable[[], Value],
+    default: Value | None = None,
 ) -> Value:
-    """The elements combined; `kind` is a key of SIGNS."""
-    out = _Reduction(t, kind, element).over(levels)
+    """The elements combined; `kind` is a key of SIGNS; `default`: what min and max of nothing is,
+    if it is no error."""
+    out = _Reduction(t, kind, element, default).over(levels)
     if out is None:
-        return _of_nothing(t, kind)
+        return _of_nothing(t, kind) if default is None else default
     return out
 
 
@@ -74,8 +80,10 @@ def _of_nothing(t: Tracer, kind: str) -> Value:
 
 
 class _Reduction:
-    def __init__(self, t: Tracer, kind: str, element: Callable[[], Value]) -> None:
-        self.t, self.kind, self.element = t, kind, element
+    def __init__(
+        self, t: Tracer, kind: str, element: Callable[[], Value], default: Value | None
+    ) -> None:
+        self.t, self.kind, self.element, self.default = t, kind, element, default
 
     def over(self, levels: tuple[Level, ...]) -> Value | None:
         """The elements of these levels combined; None if there is statically none."""
@@ -141,12 +149,12 @@ class _Reduction:
     # a box of run-time size
     def counted(self, items: Many, levels: tuple[Level, ...]) -> Value:
         t = self.t
-        total = _Total(t, self.kind)
+        total = _Total(t, self.kind, self.default)
         certain = t.b.prim("lt", ZERO, items.size)
         with t.construct():
             exp = self.nest(items, levels, total)
         if total.value is None:
-            return _of_nothing(t, self.kind)
+            return _of_nothing(t, self.kind) if self.default is None else self.default
         return total.finish(exp, certain, any(lv.tests for lv in levels) or len(levels) > 1)
 
     def nest(self, items: Many, levels: tuple[Level, ...], total: _Total) -> Each:
@@ -193,8 +201,8 @@ class _Reduction:
 class _Total:
     """The accumulators of one reduction; their type is that of the element."""
 
-    def __init__(self, t: Tracer, kind: str) -> None:
-        self.t, self.kind = t, kind
+    def __init__(self, t: Tracer, kind: str, default: Value | None) -> None:
+        self.t, self.kind, self.default = t, kind, default
         self.value: Number | None = None
         self.parts: list[Var] = []
         self.shadow: Var | None = None
@@ -236,6 +244,8 @@ class _Total:
         outs = t.b.let(Each(nest.vars, nest.sizes, tuple(accs), body), "total")
         if self.kind in ("min", "max"):
             filled = t.b.prim("lt", ZERO, outs[-1]) if is_conditional else certain
+            if self.default is not None:
+                return self.or_default(Num(outs[0], x.weak), filled)
             t.b.check(filled, "ValueError", f"{self.kind}() of an empty sequence")
         if self.shadow is not None:
             overflow.near(t, outs[-1], outs[0])
@@ -243,6 +253,15 @@ class _Total:
         if isinstance(x, Cx):
             return Cx(outs[0], outs[1], weak)
         return Num(outs[0], weak)
+
+    def or_default(self, total: Num, filled: Atom) -> Value:
+        default = self.default
+        assert default is not None
+        if isinstance(filled, Const):
+            return total if filled.value else default
+        out = branch(self.t, Num(filled), lambda: total, lambda: default)
+        assert out is not None
+        return out
 
 
 def neutral(kind: str, dtype: DType) -> Const:

@@ -16,6 +16,7 @@ import numpy as np
 from tapeless.core.names import Atom, Const
 from tapeless.core.types import DType, bool_, f32, f64, from_numpy, i64, u64
 from tapeless.errors import CompileError, UnsupportedError
+from tapeless.frontend import overflow
 from tapeless.frontend.ufuncs import COMPLEX, REAL, nonzero
 from tapeless.frontend.values import Arr, Cx, Known, Num, Scalar, Value
 
@@ -133,6 +134,8 @@ def as_type(t: Tracer, x: Num, target: DType) -> Atom:
         fits = t.b.prim("and", t.b.prim("le", low, x.atom), t.b.prim("le", x.atom, high))
         message = f"Python integer {{0}} out of bounds for {target.numpy.name}"
         t.b.check(fits, "OverflowError", message, x.atom)
+    elif t.overflow and target.is_int:
+        overflow.before_cast(t, x.atom, target)
     return t.b.cast(x.atom, target)
 
 

@@ -99,3 +99,34 @@ def special_functions(x):
 @example(SECTION, "logsumexp of rows", A, Y)
 def logsumexp_rows(a, y):
     return scipy.special.logsumexp(a, axis=1), scipy.special.logsumexp(y)
+
+
+@example(SECTION, "min and max with key= and default=",
+         calls=[(X, np.array([1.0, -7.0, 7.0])), (X, np.zeros(0)), (Y[:1], X[1:])])  # fmt: skip
+def best_by_key(x, y):
+    return (
+        max(x, key=abs), min(x, key=lambda v: (v - 2) ** 2), max(range(len(x)), key=lambda i: x[i]),
+        max(((v, i) for i, v in enumerate(x)), key=lambda p: -p[0]),
+        min(y, default=0.5), max((v for v in y if v > 3), default=-1.0),
+        max((abs(v) for v in y), default=2.5), max(y, key=abs, default=9.0),
+        min(x[0], -2.0, 3.0, key=abs), max([1, -5, 4], key=abs), max((), default=3),
+    )  # fmt: skip
+
+
+@example(SECTION, "sorted with a key and backwards",
+         calls=[(X, np.array([2.0, -1.0, 1.0, -2.0])), (X[:1], np.zeros(0))])  # fmt: skip
+def sorted_by_key(x, y):
+    pairs = sorted([(abs(v), v) for v in y], key=lambda p: p[0])
+    return (
+        sorted(x), sorted(x, reverse=True), sorted(y, key=abs), sorted(y, key=abs, reverse=True),
+        sorted(range(len(x)), key=lambda i: x[i]), sorted([3, -1, 2], key=lambda v: v * v),
+        np.array([p[1] for p in pairs]), sorted((v * 2 for v in x), key=lambda v: -v),
+    )  # fmt: skip
+
+
+ENDS = np.array([-np.inf, np.inf, -1.0, 0.0, -0.0, np.nan, -1e30, 2.5])
+
+
+@example(SECTION, "logarithms of the gamma function at the ends", ENDS, -np.inf, over=FLOATS)
+def log_gamma_ends(x, a):
+    return scipy.special.gammaln(x), math.lgamma(a), scipy.special.gammaln(a), math.lgamma(a + 1.0)

@@ -185,6 +185,16 @@ def recurring(x):
     return x
 
 
+@example(SECTION, "arguments that a builtin does not take", X, refused="'foo' is an invalid")
+def surplus_of_zip(x):
+    return [a + b for a, b in zip(x, x, foo=x)]
+
+
+@example(SECTION, "arguments that the function of map does not take", X, refused="arguments")
+def surplus_of_map(x):
+    return list(map(lambda v: v, x, x))
+
+
 import tapeless as tp  # noqa: E402
 
 

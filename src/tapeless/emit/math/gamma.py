@@ -69,12 +69,12 @@ def _turn(o: Ops, x: Float) -> tuple[Pair, Pair, Mask]:
 
 
 def lgamma(o: Ops, x: Float) -> Float:
-    """log |Gamma(x)|; below 0 by log(pi / |x sin(pi x)|) - log Gamma(-x)."""
+    """log |Gamma(x)|; below 0 by log(pi / |x sin(pi x)|) - log Gamma(-x); -inf at -inf, as SciPy's."""
     size = abs(x)
     value = o.rarely(x < 0.0, _lgamma_negative, _log_gamma(o, size), x)
     value = o.rarely(size < 2.0**-90, _minus_log, value, size)
     value = o.select(size > LARGEST_LGAMMA, math.inf, value)
-    return o.select(x.is_nan(), x, value)
+    return o.select(x.is_nan() | x.eq(-math.inf), x, value)
 
 
 def _minus_log(o: Ops, x: Float) -> Float:

@@ -23,7 +23,7 @@ REAL = {
     math.atanh: np.arctanh, math.degrees: np.degrees, math.radians: np.radians, math.fabs: np.fabs,
     math.fmod: np.fmod, math.pow: np.power, math.copysign: np.copysign,
 }  # fmt: skip
-PRIMS = {math.erf: "erf", math.erfc: "erfc", math.gamma: "tgamma", math.lgamma: "lgamma"}
+PRIMS = {math.erf: "erf", math.erfc: "erfc", math.gamma: "tgamma"}
 COMPLEX = {
     cmath.sqrt: np.sqrt, cmath.exp: np.exp, cmath.log10: np.log10, cmath.sin: np.sin,
     cmath.cos: np.cos, cmath.tan: np.tan, cmath.asin: np.arcsin, cmath.acos: np.arccos,
@@ -59,6 +59,12 @@ LIBRARY.update({f: partial(of_prim, name) for f, name in PRIMS.items()})
 LIBRARY.update({f: partial(of_complex, ufunc) for f, ufunc in COMPLEX.items()})
 LIBRARY.update({f: partial(test_float, ufunc) for f, ufunc in TESTS.items()})
 LIBRARY.update({f: partial(test_complex, ufunc) for f, ufunc in COMPLEX_TESTS.items()})
+
+
+@implements(math.lgamma)
+def lgamma(x: Any, /) -> Any:
+    """+inf at -inf, where SciPy's is -inf."""
+    return of_prim("lgamma", max(float(x), -1e308))
 
 
 @implements(math.floor)

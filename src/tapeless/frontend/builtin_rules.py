@@ -33,7 +33,7 @@ from tapeless.frontend.operators import binary
 from tapeless.frontend.places import count, numpy_dtype
 from tapeless.frontend.reductions import ArrayElements, extreme, reduce_items
 from tapeless.frontend.rule import Args, Kwargs, Rule, is_none, known, no_keywords
-from tapeless.frontend.scalars import convert
+from tapeless.frontend.scalars import as_item
 from tapeless.frontend.sequences import seq_of
 from tapeless.frontend.truth import truth_of
 from tapeless.frontend.values import (
@@ -291,7 +291,7 @@ def convert_call(t: Tracer, cls: Any, args: Args, kwargs: Kwargs) -> Value:
     dtype = np.dtype(cls)
     if isinstance(value, Arr):
         return as_array(t, value, dtype) if numpy_dtype(value) != dtype else copy(t, value)
-    return convert(t, value, dtype)
+    return as_item(t, value, dtype)
 
 
 BUILTINS: dict[Any, Rule] = {

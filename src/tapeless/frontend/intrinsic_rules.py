@@ -127,6 +127,8 @@ def _cast(t: Tracer, x: Value, dtype: Value) -> Value:
         raise CompileError(f"a complex number cannot become {target}", t.loc, "take .real or abs()")
     if isinstance(x, Known) and isinstance(x.value, int | float | bool):
         return _cast_known(x.value, target)
+    if isinstance(x, Num) and x.dtype.is_int:
+        x = Num(x.atom)  # like `astype`, it wraps
     return convert(t, x, target)
 
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from tapeless.core.names import Atom, Const, Var
 from tapeless.core.types import DType, Scalar, f64
+from tapeless.ir.build import TRUE
 from tapeless.ir.syntax import Put
 
 if TYPE_CHECKING:
@@ -81,20 +82,29 @@ def near(t: Tracer, real: Atom, out: Atom) -> None:
 
 
 def before_cast(t: Tracer, a: Atom, target: DType) -> None:
-    """The number without its fraction lies in the range of `target`."""
+    if a.dtype.is_float or a.dtype.is_int:
+        _require(t, in_range(t, a, target))
+
+
+def in_range(t: Tracer, a: Atom, target: DType) -> Atom:
+    """Whether the number without its fraction lies in the range of an integer type."""
     p, info = t.b.prim, np.iinfo(target.numpy)
+    fits: Atom = TRUE
     if a.dtype.is_float:
-        # low - 1 is no float where it has more bits than a float: then it is rounded to low
         low, high = float(info.min), float(info.max) + 1.0
-        below = low - 1.0 < low if a.dtype is f64 else np.float32(low) - np.float32(1) < low
-        fits = p("lt", Const(low - 1.0, a.dtype), a) if below else p("le", Const(low, a.dtype), a)
-        _require(t, p("and", fits, p("lt", a, Const(high, a.dtype))))
-    elif a.dtype.is_int:
-        own = np.iinfo(a.dtype.numpy)
-        if own.min < info.min:
-            _require(t, p("le", Const(int(info.min), a.dtype), a))
-        if own.max > info.max:
-            _require(t, p("le", a, Const(int(info.max), a.dtype)))
+        # low - 1 may be no float: then it is low
+        part = a.dtype.numpy.type
+        if part(low) - part(1) < part(low):
+            fits = p("lt", Const(low - 1.0, a.dtype), a)
+        else:
+            fits = p("le", Const(low, a.dtype), a)
+        return p("and", fits, p("lt", a, Const(high, a.dtype)))
+    own = np.iinfo(a.dtype.numpy)
+    if own.min < info.min:
+        fits = p("le", Const(int(info.min), a.dtype), a)
+    if own.max > info.max:
+        fits = p("and", fits, p("le", a, Const(int(info.max), a.dtype)))
+    return fits
 
 
 # Sums and products ------------------------------------------------------------------------------

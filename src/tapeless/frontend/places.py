@@ -10,7 +10,7 @@ import numpy as np
 from tapeless.core.names import Atom, Const, Var
 from tapeless.core.types import i64
 from tapeless.errors import CompileError, SizeError
-from tapeless.frontend.scalars import convert
+from tapeless.frontend.scalars import as_item, convert
 from tapeless.frontend.values import Arr, ArrayObj, Axis, Cx, Num, Reshape, Scalar, Value, View
 from tapeless.ir.build import ONE, ZERO
 from tapeless.ir.syntax import Index, Update
@@ -260,7 +260,7 @@ def put_element(t: Tracer, arr: Arr, idx: Indices, value: Value, modes: str | No
     """Write one element in place."""
     check_writable(t, arr.obj)
     at, modes = base_index(t, arr, idx, "p" * len(idx) if modes is None else modes)
-    x = convert(t, value, numpy_dtype(arr))
+    x = as_item(t, value, numpy_dtype(arr))
     var = read_object(t, arr.obj)
     if isinstance(x, Cx):
         var = t.b.one(Update(var, (*at, ZERO), x.re, modes + "p"), var.hint)

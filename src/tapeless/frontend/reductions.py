@@ -282,6 +282,9 @@ def extreme(t: Tracer, kind: str, a: Value, b: Value) -> Value:
     if form is None or form.is_complex:
         raise CompileError(f"{kind}() of {t.describe(a)} and {t.describe(b)}", t.loc,
                            "convert them to one type")  # fmt: skip
+    beyond = _beyond(kind, a, b)
+    if beyond is not None:
+        return beyond
     x, y = scalar(t, a), scalar(t, b)
     assert isinstance(x, Num) and isinstance(y, Num)
     by_value = form.dtype.is_int and form.dtype.bits < 64 and x.weak != y.weak
@@ -289,3 +292,18 @@ def extreme(t: Tracer, kind: str, a: Value, b: Value) -> Value:
     better = t.b.prim("lt", q, p) if kind == "min" else t.b.prim("lt", p, q)
     best = Num(t.b.prim("select", better, q, p), by_value)
     return Num(as_type(t, best, form.dtype), form.weak)
+
+
+def _beyond(kind: str, a: Value, b: Value) -> Value | None:
+    """Which of the two it always is, as a Python int lies beyond the type of the other."""
+    for number, other in ((a, b), (b, a)):
+        if not (isinstance(number, Known) and type(number.value) is int and isinstance(other, Num)):
+            continue
+        if other.weak or not other.dtype.is_int:
+            continue
+        info = np.iinfo(other.dtype.numpy)
+        if number.value > info.max:
+            return number if kind == "max" else other
+        if number.value < info.min:
+            return number if kind == "min" else other
+    return None

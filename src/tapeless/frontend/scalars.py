@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tapeless.core.names import Atom, Const
-from tapeless.core.types import DType, bool_, f32, f64, from_numpy, i64, u64
+from tapeless.core.types import DType, bool_, f32, f64, from_numpy, i32, i64, u64
 from tapeless.errors import CompileError, UnsupportedError
 from tapeless.frontend import overflow
 from tapeless.frontend.ufuncs import COMPLEX, REAL, nonzero
@@ -136,7 +136,31 @@ def as_type(t: Tracer, x: Num, target: DType) -> Atom:
         t.b.check(fits, "OverflowError", message, x.atom)
     elif t.overflow and target.is_int:
         overflow.before_cast(t, x.atom, target)
-    return t.b.cast(x.atom, target)
+    return _whole(t, x.atom, target) if x.dtype.is_float else t.b.cast(x.atom, target)
+
+
+def _whole(t: Tracer, a: Atom, target: DType) -> Atom:
+    """A float in another type. What has no sign, or fewer than 32 bits, is the low bits of a wider
+    integer, as in NumPy: -1.0 becomes 255."""
+    if not target.is_int or target in (i32, i64):
+        return t.b.cast(a, target)
+    if target is u64:
+        negative = t.b.prim("lt", a, Const(0.0, a.dtype))
+        low = t.b.cast(t.b.cast(a, i64), u64)
+        return t.b.prim("select", negative, low, t.b.cast(a, u64))
+    return t.b.cast(t.b.cast(a, i32 if target.bits < 32 else i64), target)
+
+
+def as_item(t: Tracer, value: Value, dtype: np.dtype[Any]) -> Scalar:
+    """The number as NumPy stores it in an array, or makes a number of that type: a Python float
+    that an integer type cannot hold is refused like an int."""
+    x = scalar(t, value)
+    target = from_numpy(dtype)
+    if isinstance(x, Num) and x.weak and x.dtype.is_float and target and target.is_int:
+        fits = overflow.in_range(t, x.atom, target)
+        message = f"Python number {{0}} out of bounds for {target.numpy.name}"
+        t.b.check(fits, "OverflowError", message, x.atom)
+    return convert(t, value, dtype)
 
 
 def _check_range(t: Tracer, value: Any, dtype: np.dtype[Any]) -> None:

@@ -74,3 +74,23 @@ def returned_lists(x):
          expect=(np.zeros((0, 5)),))  # fmt: skip
 def brackets_without_rows(x, y):
     return (np.array([[a * b for b in y] for a in x]),)
+
+
+@example(SECTION, "a sum or product of nothing has the type of its elements", X[:0], A[:0],
+         expect=(np.float64(0.0), np.float64(1.0), np.float64(0.0), np.zeros(4)))  # fmt: skip
+def sums_of_nothing(x, a):
+    return sum(v for v in x), math.prod(v for v in x), sum(x), sum(r for r in a)
+
+
+@example(SECTION, "an int that is the greatest and does not fit the other's type",
+         np.uint8(5), 300, expect=(OverflowError,))  # fmt: skip
+def greatest_int(a, b):
+    return max(a, b)
+
+
+@example(SECTION, "floats that no integer holds become the nearest end",
+         1e19, NAN, np.array([1e300, -INF, NAN, 3e9]),
+         expect=(2**63 - 1, 0, np.array([2**63 - 1, -(2**63), 0, 3 * 10**9]),
+                 np.array([2**31 - 1, -(2**31), 0, 2**31 - 1], "i4")))  # fmt: skip
+def floats_beyond(a, b, x):
+    return int(a), int(b), x.astype(np.int64), x.astype(np.int32)

@@ -231,3 +231,39 @@ def math_at_large(a, k):
         math.log1p(a), math.tanh(a), math.sinh(a), math.trunc(a), math.perm(5, 2),
         math.prod([a, k]),
     )  # fmt: skip
+
+
+FRACTIONS = np.array([-1.0, -1.5, 300.7, -129.0, 70000.0, 0.99, -(2.0**31)])
+
+
+@example("Values", "floats that become integers", FRACTIONS, np.array([-1.0, -9e18, 1.5e19]))
+def floats_to_integers(x, y):
+    return (
+        x.astype(np.uint8), x.astype(np.int8), x.astype(np.uint16), x.astype(np.int16),
+        x.astype(np.int32), x.astype(np.int64), x.astype(np.uint64), y.astype(np.uint64),
+        (x * 0.5).astype(np.float32).astype(np.uint8),
+    )  # fmt: skip
+
+
+@example("Values", "Python numbers that a type does not hold",
+         calls=[(np.array([1, 200, 3], "u1"), 300, -1), (np.array([1, 200, 3], "u1"), 7, 0)])  # fmt: skip
+def numbers_beyond(u, k, m):
+    return (
+        np.where(u > 1, u, k),
+        np.where(u > 1, m, u),
+        max(u[0], 300),
+        min(u[0], -3),
+        max(u[1], -3),
+    )
+
+
+@example("Values", "a Python float stored where it does not fit",
+         calls=[(np.zeros(3, "u1"), -1.0), (np.zeros(3, "u1"), 255.5), (np.zeros(3, "i2"), 4e4)])  # fmt: skip
+def stored_float(u, x):
+    u[0] = x
+    return u
+
+
+@example("Values", "a number of an unsigned type from a negative float", calls=[(-1.0,), (2.5,)])
+def unsigned_of_float(x):
+    return np.uint64(x), np.uint8(x)

@@ -10,7 +10,7 @@ import numpy as np
 from tapeless.core.names import Atom, Const, Var
 from tapeless.core.types import i64
 from tapeless.errors import CompileError, SizeError
-from tapeless.frontend.scalars import as_item, convert
+from tapeless.frontend.scalars import as_item
 from tapeless.frontend.values import Arr, ArrayObj, Axis, Cx, Num, Reshape, Scalar, Value, View
 from tapeless.ir.build import ONE, ZERO
 from tapeless.ir.syntax import Index, Update

@@ -245,8 +245,12 @@ def floats_to_integers(x, y):
     )  # fmt: skip
 
 
-@example("Values", "Python numbers that a type does not hold",
-         calls=[(np.array([1, 200, 3], "u1"), 300, -1), (np.array([1, 200, 3], "u1"), 7, 0)])  # fmt: skip
+BYTES = np.array([1, 200, 3], "u1")
+
+
+@example(
+    "Values", "Python numbers that a type does not hold", calls=[(BYTES, 300, -1), (BYTES, 7, 0)]
+)
 def numbers_beyond(u, k, m):
     return (
         np.where(u > 1, u, k),
@@ -258,7 +262,7 @@ def numbers_beyond(u, k, m):
 
 
 @example("Values", "a Python float stored where it does not fit",
-         calls=[(np.zeros(3, "u1"), -1.0), (np.zeros(3, "u1"), 255.5), (np.zeros(3, "i2"), 4e4)])  # fmt: skip
+         calls=[(BYTES, -1.0), (BYTES, 255.5), (BYTES.astype("i2"), 4e4)])  # fmt: skip
 def stored_float(u, x):
     u[0] = x
     return u

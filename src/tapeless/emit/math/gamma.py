@@ -69,7 +69,7 @@ def _turn(o: Ops, x: Float) -> tuple[Pair, Pair, Mask]:
 
 
 def lgamma(o: Ops, x: Float) -> Float:
-    """log |Gamma(x)|; below 0 by log(pi / |x sin(pi x)|) - log Gamma(-x); as SciPy: -inf at -inf."""
+    """log |Gamma(x)|; below 0 by log(pi / |x sin(pi x)|) - log Gamma(-x); SciPy's at -inf."""
     size = abs(x)
     value = o.rarely(x < 0.0, _lgamma_negative, _log_gamma(o, size), x)
     value = o.rarely(size < 2.0**-90, _minus_log, value, size)

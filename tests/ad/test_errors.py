@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 
 import numpy as np
@@ -24,6 +25,11 @@ def loss(p, n):  # line: loss
 
 def writes(u):  # line: writes
     u *= 2.0
+
+
+def bent(x):
+    y = x + 1.0
+    return math.lgamma(y) * 2.0  # line: bent
 
 
 def picks(x):
@@ -77,6 +83,7 @@ CASES = [
     ("square", lambda: tp.linearize(square, X)[1](X, X), "a tuple of 2"),
     ("writes", lambda: tp.grad(writes)(X), "writes gives None: without a float among its results"),
     ("writes", lambda: tp.vjp(writes, X), "tp.functional(writes) returns also what"),
+    ("bent", lambda: tp.grad(tp.grad(tp.grad(bent)))(2.0), "'trigamma' has no derivative"),
     ("picks", lambda: tp.grad(picks)(X), "index 7 is out of bounds for axis 0 with size 3"),
     ("gradient inside", lambda: gradient_inside(X), "a gradient needs one real number"),
     ("tangent inside", lambda: tangent_inside(X), "the tangent of 'x' differs from it in shape"),

@@ -267,7 +267,7 @@ def call_tangents(
     """Tangents of the array results of a call."""
     arrays = [a for a in args if isinstance(a, Var) and a.is_array]
     k = Matrices(b, outs[0].dtype)
-    rule = _rule(PUSH, callee, args)
+    rule = _rule(b, PUSH, callee, args)
     found = rule(k, [k.of(a) for a in arrays], [k.of(o) for o in outs if o.is_array],
                  [k.of(tangent(a)) for a in arrays])  # fmt: skip
     return [whole(m, o) for m, o in zip(found, (o for o in outs if o.is_array), strict=True)]
@@ -281,17 +281,20 @@ def call_cotangents(
     arrays = [a for a in args if isinstance(a, Var) and a.is_array]
     k = Matrices(b, outs[0].dtype)
     results = [o for o in outs if o.is_array]
-    found = _rule(PULL, callee, args)(
+    found = _rule(b, PULL, callee, args)(
         k, [k.of(value(a)) for a in arrays], [k.of(value(o)) for o in results],
         [k.of(bars[o]) for o in results],
     )  # fmt: skip
     return [(a, whole(m, value(a))) for a, m in zip(arrays, found, strict=True)]
 
 
-def _rule(table: Rules, callee: str, args: Sequence[Atom | View]) -> Rule:
+def _rule(b: Builder, table: Rules, callee: str, args: Sequence[Atom | View]) -> Rule:
     rule = table.get(callee[1:])
     if rule is None or any(isinstance(a, View) for a in args):
-        raise UnsupportedError(f"'{callee}' has no derivative")
+        raise UnsupportedError(
+            f"'{callee}' has no derivative", b.loc,
+            "give the function around it a rule of its own: tp.custom_jvp, tp.custom_vjp",
+        )  # fmt: skip
     return rule
 
 

@@ -10,6 +10,7 @@ from tapeless.ad.increments import assignments_as_sums
 from tapeless.ad.products import products_by_zeros
 from tapeless.ad.selections import selection
 from tapeless.ad.sequential import combining_as_loops, stored, zero_of
+from tapeless.ad.views import views_as_arrays
 from tapeless.core.names import Atom, Const, Var
 from tapeless.core.types import DType, Scalar
 from tapeless.ir.build import Builder
@@ -39,7 +40,9 @@ Rule = Callable[[Let], list[Let]]
 
 
 def for_forward(body: Body) -> Body:
-    return rewritten(body, operators_as_monoids)
+    for rule in (views_as_arrays, operators_as_monoids):
+        body = rewritten(body, rule)
+    return body
 
 
 def for_reverse(body: Body) -> Body:
@@ -154,6 +157,6 @@ def _scan_as_loop(stm: Let, exp: Scan) -> list[Let]:
 
 
 REVERSE: tuple[Rule, ...] = (
-    brackets_as_branches, assignments_as_sums, folds_as_nests, combining_as_loops,
-    products_by_zeros, folds_as_loops,
+    views_as_arrays, brackets_as_branches, assignments_as_sums, folds_as_nests,
+    combining_as_loops, products_by_zeros, folds_as_loops,
 )  # fmt: skip

@@ -17,13 +17,15 @@ from tests.ad.torture.program import Program
 PAGE = Path(__file__).parents[1] / "docs" / "torture.md"
 HEAD = """# The torture suite
 
-Written by `python -m tools.torture_page` from the docstrings of `tests/ad/torture/`: edit them there.
+Written by `python -m tools.torture_page` from the docstrings of `tests/ad/torture/`: edit them
+there.
 
-{count} programs of one page, written as users write them, on which derivatives go wrong easily: wrong
-without an error, not a number, or far too slow. Each has its truth: a closed form where one is
-known, else differences of plain Python, of three steps, extrapolated. `tests/ad/test_torture.py`
-compares reverse mode with it, forward mode along a direction, and the value with plain Python; and
-the caller's arrays are as they were.
+{count} programs of one page, written as users write them, on which derivatives go wrong easily:
+wrong without an error, not a number, or far too slow. Each has its truth: a closed form where one
+is known, else differences of plain Python, of three steps, extrapolated. `tests/ad/test_torture.py`
+compares reverse mode with it, forward mode along a direction, and the value with plain Python; the
+second derivative of what has no kinks by both ways with differences of the first; and the caller's
+arrays are as they were.
 """
 
 

@@ -8,7 +8,7 @@ import pytest
 
 import tapeless as tp
 from tests.ad.torture import all_programs
-from tests.ad.torture.program import Program
+from tests.ad.torture.program import Program, slope
 
 PROGRAMS = all_programs()
 
@@ -38,6 +38,33 @@ def test_forward(case: Program):
         size += np.sum(np.abs(truth * step))
     _, found = tp.jvp(case.run, case.fresh(), tuple(along))
     assert abs(found - slope) <= case.tolerance * size
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("case", [p for p in PROGRAMS if p.truth is None], ids=lambda p: p.name)
+def test_second_order(case: Program):
+    """H·v, forward over reverse and reverse over reverse, against differences of the gradient."""
+    rng = np.random.default_rng(2)
+    along = {k: rng.standard_normal(np.shape(case.args[k]))[()] for k in case.wrt}
+    gradient = tp.grad(case.run, argnums=case.wrt)
+
+    def part(h: float, j: int) -> np.ndarray:
+        moved = [a + h * along[k] if k in along else a for k, a in enumerate(case.fresh())]
+        return gradient(*moved)[j]
+
+    def slope_along(*args):
+        return sum(
+            np.sum(g * v) for g, v in zip(gradient(*args), tuple(along.values()), strict=True)
+        )
+
+    tangents = tuple(along.get(k) for k in range(len(case.args)))
+    _, over_reverse = tp.jvp(gradient, case.fresh(), tangents)
+    reverse_twice = tp.grad(slope_along, argnums=case.wrt)(*case.fresh())
+    for j, (one, two) in enumerate(zip(over_reverse, reverse_twice, strict=True)):
+        truth = slope(lambda h, j=j: part(h, j))
+        size = 1.0 + np.max(np.abs(truth), initial=0.0)
+        np.testing.assert_allclose(one, truth, rtol=1e-6, atol=1e-6 * size)
+        np.testing.assert_allclose(two, one, rtol=1e-10, atol=1e-10 * size)
 
 
 def test_there_are_enough_of_them():

@@ -8,7 +8,7 @@ from tests.ad.torture.program import PROGRAMS, Program
 
 THEMES = (
     "writes", "control", "choices", "gathers", "operators", "structure", "orders", "numerics",
-    "sequences",
+    "sequences", "shapes",
 )  # fmt: skip
 
 

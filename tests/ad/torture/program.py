@@ -70,7 +70,7 @@ class Program:
         return slopes
 
 
-def slope(f: Callable[[float], float], step: float = 1e-4) -> float:
+def slope(f: Callable[[float], Any], step: float = 1e-4) -> Any:
     """f'(0) by central differences of three steps, extrapolated to step 0:
 
     D(h) = f' + a·h² + b·h⁴ + O(h⁶)  ⇒  f' = (64·D(h) − 20·D(2h) + D(4h)) / 45 + O(h⁶)."""

@@ -6,6 +6,7 @@ import gc
 import importlib
 import weakref
 from functools import partial
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -214,6 +215,26 @@ def test_declared_sizes():
             f(*args)
     assert f(np.ones((6, 3)), np.ones(6)) == 6.0
     assert len(f.compilations) == 1
+
+
+def test_sizes_declared_by_jaxtyping():
+    """Its annotations are classes with `dims` and `dtypes`, whoever made them."""
+
+    class Rows:
+        dims = (SimpleNamespace(name="n"), SimpleNamespace(size=3))
+        dtypes = ("float64",)
+
+    def f(x, y):
+        return np.sum(x[:, 0] * y[:, 1])
+
+    f.__annotations__ = {"x": Rows, "y": Rows}
+    compiled = tp.jit(f)
+    assert compiled(np.ones((4, 3)), np.ones((4, 3))) == 4.0
+    for shape, words in (((4, 2), "declared 3"), ((5, 3), "'n' is 4")):
+        with pytest.raises(tp.errors.ArgumentError, match=words):
+            compiled(np.ones((4, 3)), np.ones(shape))
+    with pytest.raises(tp.errors.ArgumentError, match="float32"):
+        compiled(np.ones((4, 3)), np.ones((4, 3), "f4"))
 
 
 def test_builtins_may_be_hidden(tmp_path, monkeypatch):

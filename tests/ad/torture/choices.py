@@ -240,3 +240,37 @@ def power_at_zero(x, p):
 def xlogy_at_zero(x, y):
     """0·log 0 = 0, whatever y does."""
     return np.sum(xlogy(x, y))
+
+
+@program(S, truth=lambda x: np.array([0.25, 0.0, 0.0, 0.0]))
+def greatest_of_masked_logarithms(x):
+    """An extremum over choices, one of which has no value."""
+    return np.max(np.where(x > 0, np.log(x), -10.0))
+
+
+@program(S, truth=lambda x: ROOT * 2 * (1 - 0.5 ** (4.0 - np.arange(4))))
+def masked_root_then_recurrence(x):
+    """A choice between arrays, written in place afterwards."""
+    y = np.where(x > 0, np.sqrt(x), 0.0)
+    for i in range(1, y.size):
+        y[i] += y[i - 1] * 0.5
+    return np.sum(y)
+
+
+def log_odds(x):
+    p = np.clip(x, 1e-9, 1 - 1e-9)
+    return np.log(p) - np.log(1 - p)
+
+
+@program(np.array([0.0, 1.0, 0.5]), truth=log_odds)
+def cross_entropy_of_the_certain(x):
+    """Logarithms of clipped probabilities: the bounds are flat."""
+    p = np.clip(x, 1e-9, 1 - 1e-9)
+    return np.sum(x * np.log(p) + (1 - x) * np.log(1 - p))
+
+
+@program(S, truth=lambda x: ROOT + np.array([0.25, 0.0, 0.0, 1.0]))
+def choice_of_three(x):
+    """np.select among logarithm, root and constant, beside a fold of masked roots."""
+    total = tp.reduce(lambda a, b: a + b, np.where(x > 0, np.sqrt(x), 0.0), 0.0)
+    return total + np.sum(np.select([x > 1, x > 0], [np.log(x), np.sqrt(x)], 0.0))

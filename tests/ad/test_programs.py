@@ -165,3 +165,20 @@ def test_indices_with_a_closed_form_are_not_recorded():
     core = tp.explain(tp.grad(packed, argnums=(0, 1)), x, l).stages["optimised"]
     assert "empty i64" not in core
     assert "select" not in core
+
+
+def test_derivatives_by_rows_of_arrays():
+    """∂(Σ_k c_k x_k · (d, e))/∂(c, d, e), at rows that a map walks over."""
+
+    def f(row, x):
+        return np.sum(row[:3] * x) * row[3:5]
+
+    @tp.jit
+    def by_rows(rows, points):
+        return np.array([tp.jacfwd(f)(rows[i], points[i]) for i in range(len(points))])
+
+    rng = np.random.default_rng(0)
+    rows, points = rng.random((4, 5)), rng.random((4, 3))
+    for got, row, x in zip(by_rows(rows, points), rows, points, strict=True):
+        expected = np.c_[np.outer(row[3:], x), (row[:3] @ x) * np.eye(2)]
+        np.testing.assert_allclose(got, expected, rtol=1e-13)

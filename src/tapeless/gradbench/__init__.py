@@ -1,0 +1,1 @@
+"""The public GradBench suite's questions, answered: `python -m tapeless.gradbench`."""

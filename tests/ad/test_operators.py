@@ -164,3 +164,21 @@ def test_a_maximum_in_a_loop_in_time():
         d = np.zeros(3)
         d[k] = 1e-6
         assert slope[k] == pytest.approx((f(x + d) - f(x - d)) / 2e-6, rel=1e-6, abs=1e-6)
+
+
+def test_what_only_sums_runs_once():
+    """The rows that a sum is made of are not made again for its return sweep."""
+
+    def f(a):
+        s = 0.0
+        for i in range(a.shape[0]):
+            s += np.log(np.sum(np.exp(a[i])))
+        return s
+
+    a = np.array([[0.1, -1.0, 2.0], [0.5, 0.0, 0.25]])
+    core = tp.explain(tp.value_and_grad(f), a).stages["optimised"]
+    assert core.count("log(") == 1
+    value, slope = tp.value_and_grad(f)(a)
+    assert value == pytest.approx(np.sum(np.log(np.sum(np.exp(a), axis=1))), rel=1e-14)
+    truth = np.exp(a) / np.sum(np.exp(a), axis=1)[:, None]
+    np.testing.assert_allclose(slope, truth, rtol=1e-13)

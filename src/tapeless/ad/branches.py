@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from tapeless.ad.nests import Nests
+from tapeless.ad.once import Once
 from tapeless.ad.tree import Branched
 from tapeless.core.names import Atom, Var
 from tapeless.ir.syntax import If, Let
 
 
-class Branches(Nests):
+class Branches(Once):
     def branch(self, item: Branched) -> None:
         """The same condition again, each arm backwards; what either changes comes out of both."""
         outs = item.let.outs

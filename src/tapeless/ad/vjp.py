@@ -61,6 +61,7 @@ def reverse(body: Body, wrt: Sequence[Var], seeds: Sequence[Atom | None]) -> Bod
     body = for_reverse(body)
     body = sunk(body, active(body, wrt, body.results))
     sweeps = Reverse(active(body, wrt, body.results))
+    sweeps.early.update(s for s in seeds if s is not None)
     with sweeps.b.scope():
         sweeps.region(body, seeds)
         bars = tuple(sweeps.exact(v) for v in wrt)
@@ -73,6 +74,7 @@ class Reverse(Turning):
     def region(self, body: Body, seeds: Sequence[Atom | None]) -> None:
         """Emit the forward sweep of `body`, then its return sweep."""
         before, self.node = self.node, Node()
+        keeps, self.keeps = self.keeps, frozenset()
         root = self.node
         root.grow(body)
         with self.b.scope() as back:
@@ -82,7 +84,7 @@ class Reverse(Turning):
             self.sweep(root)
         self.node = before
         out = self.b.scopes[-1]
-        out.extend(without_puts(Body(tuple(root.frozen()), ())).stms)
+        out.extend(without_puts(Body(tuple(root.frozen()), ()), keeps).stms)
         out.extend(back)
 
     def sweep(self, node: Node) -> None:

@@ -1,0 +1,112 @@
+"""Nests that run forward and back in one pass, where cotangents are known before they run.
+
+    s = Σᵢ f(xᵢ), s̄ known        ⇒   s, x̄ = each i with (s += 0, x̄ += 0) { f(xᵢ), then back }
+
+What a sum is made of need not be made again for its return sweep. A nest without inner loops is
+left to fusion, which finds the same.
+"""
+
+from __future__ import annotations
+
+from tapeless.ad.again import Again
+from tapeless.ad.nests import Nests
+from tapeless.ad.tree import Plain
+from tapeless.core.names import Atom, Const, Var
+from tapeless.ir.syntax import Acc, Alloc, Body, Each, Let, Loop, Put
+from tapeless.ir.types_of import atom_of
+from tapeless.ir.walk import Rewriter, bound, free_vars, statements
+
+
+class Once(Nests):
+    """`early`: cotangents that are known from the start; `keeps`: accumulators that the next region
+    combines into when it runs forward."""
+
+    def __init__(self, active: set[Var]) -> None:
+        super().__init__(active)
+        self.early: set[Atom] = set()
+        self.keeps: frozenset[Var] = frozenset()
+
+    def each(self, item: Plain, let: Let, exp: Each) -> None:
+        if self.may_run_once(item, let, exp):
+            self.both_ways(item, let, exp)
+        else:
+            super().each(item, let, exp)
+
+    def may_run_once(self, item: Plain, let: Let, exp: Each) -> bool:
+        """Whether `exp` only sums, what it puts is known to be wanted before it runs, and what it
+        reads is still there."""
+        count = len(exp.body.results)
+        finals = [self.bars[o] for o in let.outs[count:] if o in self.bars]
+        own = {v for acc in exp.accs for v in acc.vars} | bound(exp.body)
+        puts = [s.exp for s in statements(exp.body) if isinstance(s.exp, Put)]
+        return (
+            self.node.parent is None
+            and not self.counters
+            and not self.targets
+            and item in self.node.items
+            and all(acc.op == "+" for acc in exp.accs)
+            and bool(finals)
+            and all(isinstance(f, Const) or f in self.early for f in finals)
+            and not any(o in self.bars for o in let.outs[:count])
+            and any(isinstance(s.exp, Each | Loop) for s in exp.body.stms)
+            and all(own.issuperset(put.targets) for put in puts)
+            and self.node.memo.keys().isdisjoint(free_vars(exp.body))
+        )
+
+    def both_ways(self, item: Plain, let: Let, exp: Each) -> None:
+        finals: list[tuple[Atom, Atom]] = []
+        for out, acc in zip(let.outs[len(exp.body.results) :], exp.accs, strict=True):
+            final = self.finals[acc.vars[0]] = self.take(out)
+            if final is not None:
+                finals.append((acc.inits[0], final))
+        copy = _Same(self.active)
+        vars = copy.binds(exp.vars)
+        again = copy.body(exp.body)
+        free = [v for v in free_vars(again) if v in self.active and v not in self.finals]
+        accs = {v: Var(v.type, f"{v.hint}_bar") for v in free}
+        before, self.bars = self.bars, {}
+        self.counters.append(vars)
+        self.targets = {v: a for v, a in accs.items() if v.is_array}
+        self.keeps = frozenset(v for acc in exp.accs for v in acc.vars)
+        with self.b.scope() as stms:
+            self.region(again, [None] * len(again.results))
+            for v, acc_bar in accs.items():
+                part = None if v.is_array else self.take(v)
+                if part is not None:
+                    self.b.put(acc_bar, (), part, "")
+        self.bars, self.targets = before, {}
+        self.counters.pop()
+        body = Body(tuple(stms), again.results)
+        for v, out in self.in_front(item, let, Each(vars, exp.sizes, exp.accs, body), accs):
+            self.give_whole(v, out)
+        for init, final in finals:
+            self.give_whole(init, final)
+
+    def in_front(
+        self, item: Plain, let: Let, nest: Each, accs: dict[Var, Var]
+    ) -> list[tuple[Var, Var]]:
+        """Put `nest` where `item` is in the forward sweep; each variable with its cotangent."""
+        put_to = {t for s in statements(nest.body) if isinstance(s.exp, Put) for t in s.exp.targets}
+        node, more, outs = self.node, list[Acc](), list[tuple[Var, Var]]()
+        for v, acc in accs.items():
+            if acc not in put_to:
+                continue
+            start: Atom = Const(0.0, v.dtype)
+            if v.is_array:
+                start = Var(v.type, acc.hint)
+                zeros = Let((start,), Alloc("zeros", v.dtype, tuple(map(atom_of, v.shape))))
+                node.items.insert(node.items.index(item), Plain(zeros))
+                node.defs[start] = node.items[node.items.index(item) - 1]
+            more.append(Acc((acc,), (start,), "+"))
+            outs.append((v, Var(v.type, acc.hint)))
+        whole = Each(nest.vars, nest.sizes, (*nest.accs, *more), nest.body)
+        item.let = Let((*let.outs, *(o for _, o in outs)), whole, let.loc)
+        node.defs.update((o, item) for _, o in outs)
+        return outs
+
+
+class _Same(Again):
+    """A copy that checks, and combines, as the first did."""
+
+    def body(self, body: Body) -> Body:
+        return Rewriter.body(self, body)

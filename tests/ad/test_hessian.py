@@ -87,3 +87,10 @@ def test_newton_inside_compiled_code():
         return x
 
     np.testing.assert_allclose(solve(X), np.log(2.0) * np.ones(3), rtol=1e-14)
+
+
+def test_products_inside_compiled_code():
+    """Of Σ v⁴ along v: 12·v³, whose derivative along 1 is 36·v²."""
+    product = tp.jit(lambda v: tp.hvp(lambda u: np.sum(u**4), (v,), (v,)))
+    np.testing.assert_allclose(product(X), 12 * X**3)
+    np.testing.assert_allclose(tp.jvp(product, (X,), (np.ones(3),))[1], 36 * X**2)

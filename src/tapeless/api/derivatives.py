@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 
 from tapeless.api.derived import derived
-from tapeless.api.jit import jit
 from tapeless.api.operations import batch, leaves, like, pull, push, tabulate
 
 Function = Callable[..., Any]
@@ -74,11 +73,7 @@ def hvp(f: Function, primals: tuple[Any, ...], tangents: tuple[Any, ...]) -> Any
     >>> hvp(lambda x: np.sum(x**3), (np.array([1.0, 2.0]),), (np.array([1.0, 0.0]),))
     array([6., 0.])
     """
-    return _hvp(f, primals, tangents)
 
-
-@jit
-def _hvp(f: Function, primals: tuple[Any, ...], tangents: tuple[Any, ...]) -> Any:
     def gradient(*xs: Any) -> Any:
         return pull(f, tuple(range(len(primals))), "value", *xs)[1]
 

@@ -94,11 +94,11 @@ def test_source_of_a_gradient():
             data_0 = data.shape[0]
             if not w_0 == data_0:
                 raise ValueError(f'shapes that are broadcast do not agree: sizes {w_0} and {data_0}')
-            w_bar = np.zeros(w_0)
+            w_bar = np.empty(w_0)
             for i in tp.each(w_0):
                 data_i = data[i]
                 t = w[i] * data_i - 1.0
-                w_bar[i] += (t + t) * data_i
+                w_bar[i] = (t + t) * data_i + 0.0
             return w_bar
     """)  # noqa: E501
 

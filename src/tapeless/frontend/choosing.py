@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -86,6 +86,8 @@ def in_order(t: Tracer, value: Value, key: Value, reverse: Value) -> Value:
     """sorted(): stable, also when it is turned around, for which it starts from the back."""
     turned = bool(known(t, truth_of(t, reverse), "'reverse'"))
     items = items_of(t, value)
+    if isinstance(items, list) and is_none(key) and all(isinstance(x, Known) for x in items):
+        return _in_order_now(t, [x.value for x in items if isinstance(x, Known)], turned)
     if turned:
         items = items[::-1] if isinstance(items, list) else _backwards(t, items)
     values = _listed(t, items)
@@ -102,6 +104,13 @@ def in_order(t: Tracer, value: Value, key: Value, reverse: Value) -> Value:
         order = t.library(np.flip, order)
     assert isinstance(order, Arr)
     return seq_of(t, Many(order.shape[0], lambda i: subscript(t, values, element(t, order, (i,)))))
+
+
+def _in_order_now(t: Tracer, values: list[Any], turned: bool) -> Value:
+    try:
+        return new_list(t, tuple(map(Known, sorted(values, reverse=turned))))
+    except TypeError as error:
+        raise CompileError(f"sorted(): {error}", t.loc) from None
 
 
 def _backwards(t: Tracer, items: Many) -> Many:

@@ -117,10 +117,12 @@ def best_by_key(x, y):
          calls=[(X, np.array([2.0, -1.0, 1.0, -2.0])), (X[:1], np.zeros(0))])  # fmt: skip
 def sorted_by_key(x, y):
     pairs = sorted([(abs(v), v) for v in y], key=lambda p: p[0])
+    numbers = {"b": 1.0, "a": 2.0, "c": 4.0}
     return (
         sorted(x), sorted(x, reverse=True), sorted(y, key=abs), sorted(y, key=abs, reverse=True),
         sorted(range(len(x)), key=lambda i: x[i]), sorted([3, -1, 2], key=lambda v: v * v),
         np.array([p[1] for p in pairs]), sorted((v * 2 for v in x), key=lambda v: -v),
+        [numbers[k] for k in sorted(numbers)], sorted((2, 3, 1), reverse=True),
     )  # fmt: skip
 
 

@@ -50,6 +50,9 @@ bench-primal: $(VENV)/.bench ## Side by side with Numba, NumPy and C; writes ben
 	$(RUN) -m benchmarks $(ARGS)
 	$(RUN) -m benchmarks.latency
 
+bench-grad: $(VENV)/.dev ## Derivatives over their primals, time and operations; writes benchmarks/results/
+	$(RUN) -m benchmarks.gradients $(ARGS)
+
 docs: $(VENV)/.dev ## Write the generated pages
 	$(RUN) -m tools.language_table
 	$(RUN) -m tools.rules_page
@@ -88,5 +91,5 @@ $(VENV)/.bench: pyproject.toml | $(BIN)/python
 	$(PIP) install --progress-bar on --editable '.[dev,bench]'
 	@touch $@ $(VENV)/.demo $(VENV)/.dev
 
-.PHONY: help demo test quick test-all lint format fuzz bench-primal docs docs-check wheel clean
+.PHONY: help demo test quick test-all lint format fuzz bench-primal bench-grad docs docs-check wheel clean
 .DELETE_ON_ERROR:

@@ -1,0 +1,1 @@
+"""The programs by which derivatives are measured: `python -m benchmarks.gradients`."""

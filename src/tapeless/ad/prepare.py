@@ -9,7 +9,6 @@ from dataclasses import replace
 from tapeless.ad.increments import assignments_as_sums
 from tapeless.ad.products import products_by_zeros
 from tapeless.ad.selections import selection
-from tapeless.ad.selects import choices_as_branches
 from tapeless.ad.sequential import combining_as_loops, stored, zero_of
 from tapeless.ad.views import views_as_arrays
 from tapeless.core.names import Atom, Const, Var
@@ -47,7 +46,7 @@ def for_forward(body: Body) -> Body:
 
 
 def for_reverse(body: Body) -> Body:
-    body = choices_as_branches(body)
+
     for rule in REVERSE:
         body = rewritten(body, rule)
     return body

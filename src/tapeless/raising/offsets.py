@@ -53,10 +53,12 @@ class Part:
 
 def _apart(stm: Let, exp: Each) -> Iterator[Let]:
     """The nest without the first accumulator that it adds to at several offsets, and what adds to
-    it afterwards; or the nest."""
+    it afterwards; or the nest. One that also assigns stays whole: its parts could not be made
+    where they are added."""
     at = len(exp.body.results)
+    assigns = any(acc.op == "=" for acc in exp.accs)
     for acc in exp.accs:
-        parts = _parts(exp, acc)
+        parts = None if assigns else _parts(exp, acc)
         if parts is not None:
             yield from _Sums(stm, exp, acc, stm.outs[at], parts).lets()
             return

@@ -41,8 +41,12 @@ def _count(body: Body, acc: Var, inside: set[Var]) -> int:
     return total
 
 
-def at_sites(body: Body, acc: Var, counters: tuple[Var, ...], make: AtSite) -> Body:
-    """`body` with `make` at the sites of `acc`, whose values are its results; no other Puts."""
+def at_sites(
+    body: Body, acc: Var, counters: tuple[Var, ...], make: AtSite,
+    own: frozenset[Var] = frozenset(),
+) -> Body:  # fmt: skip
+    """`body` with `make` at the sites of `acc`, whose values are its results; no other Puts but to
+    `own`, the accumulators of the nest that the body is of."""
     stms: list[Let] = []
     values: list[Atom] = []
     for stm in body.stms:
@@ -52,6 +56,8 @@ def at_sites(body: Body, acc: Var, counters: tuple[Var, ...], make: AtSite) -> B
                 new, value = make(exp, counters)
                 stms += new
                 values += [] if value is None else [value]
+            elif not own.isdisjoint(exp.targets):
+                stms.append(stm)
         elif isinstance(exp, Each) and any(_puts(s, acc) for s in statements(exp.body)):
             let, rows = _inner(stm, exp, acc, counters, make)
             stms.append(let)
@@ -65,7 +71,8 @@ def _inner(
     stm: Let, exp: Each, acc: Var, counters: tuple[Var, ...], make: AtSite
 ) -> tuple[Let, list[Var]]:
     """A nest within: its sites' values become element results."""
-    body = at_sites(exp.body, acc, (*counters, *exp.vars), make)
+    own = frozenset(v for a in exp.accs for v in a.vars)
+    body = at_sites(exp.body, acc, (*counters, *exp.vars), make, own)
     count = len(exp.body.results)
     types: list[Type] = [lift(r.type, exp.sizes) for r in body.results]
     rows = [Var(t, "site") for t in types]

@@ -98,7 +98,8 @@ class Outside:
         if kind == "cell" or module is None or vars(module) is not frame.globals:
             raise UnsupportedError(f"'{name}' is captured by a function that no name leads to",
                                    t.loc, "pass it as an argument")  # fmt: skip
-        return Path(Root("module", module.__name__)).attr(name)
+        home = module if name in frame.globals else builtins
+        return Path(Root("module", home.__name__)).attr(name)
 
     def attribute(self, t: Tracer, owner: Known, name: str) -> Value:
         """An attribute of a module, class or other static object."""

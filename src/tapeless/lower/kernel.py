@@ -34,7 +34,6 @@ from tapeless.ir.syntax import (
     Sort,
     Update,
 )  # fmt: skip
-from tapeless.ir.walk import atoms_of
 from tapeless.loop.syntax import GLOBAL, Buf, Name, Proc, Value
 from tapeless.lower.branches import Result
 from tapeless.lower.builder import block
@@ -222,8 +221,8 @@ def dying(stm: Let, after: frozenset[Var], uses: Uses, storage: Storage) -> Iter
     for k, out in enumerate(stm.outs):
         if out.is_array:
             kept |= storage.sources(stm, k)
-    if MIXED in kept:
-        kept.update(a for a in atoms_of(stm.exp) if isinstance(a, Var))
+    if MIXED in kept:  # in that of any array that the statement, or a body in it, takes over
+        kept.update(v for v in uses.of(stm.exp) if v.is_array)
     yield from (v for v in dead if v not in kept)
 
 

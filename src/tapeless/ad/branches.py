@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 from tapeless.ad.once import Once
 from tapeless.ad.tree import Branched
 from tapeless.core.names import Atom, Var
@@ -46,7 +48,7 @@ class Branches(Once):
         for stms, bars, restored in arms:
             with self.b.scope() as scope:
                 scope.extend(stms)
-                ends = [bars.get(v) or self.zeros(v.type, f"{v.hint}_bar") for v in changed]
+                ends = [self.end(v, bars, [other for _, other, _ in arms]) for v in changed]
                 bodies.append(self.b.body((*ends, *(restored[v] for v in back))))
         if not changed and not back and not any(b.stms for b in bodies):
             return
@@ -56,3 +58,11 @@ class Branches(Once):
         )
         self.bars.update(zip(changed, outs, strict=False))
         self.node.memo.update(zip(back, outs[len(changed) :], strict=True))
+
+    def end(self, var: Var, bars: Mapping[Var, Atom], arms: Sequence[Mapping[Var, Atom]]) -> Atom:
+        """What one arm leaves as the cotangent of `var`; all arms leave one type."""
+        bar = bars.get(var)
+        found = {b.type for other in arms if (b := other.get(var)) is not None}
+        if bar is not None and found == {bar.type} and all(var in other for other in arms):
+            return bar
+        return self.zeros(var.type, f"{var.hint}_bar") if bar is None else self.shaped(bar, var)

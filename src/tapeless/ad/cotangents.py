@@ -99,8 +99,11 @@ class Cotangents(Sweep):
         return self.zeros(var.type, f"{var.hint}_bar") if known is None else known
 
     def exact(self, var: Var) -> Atom:
-        """The cotangent of a parameter, of its very shape."""
-        bar = self.bar_or_zero(var)
+        """The cotangent of a variable, of its very shape, complete now."""
+        return self.shaped(self.bar_or_zero(var), var)
+
+    def shaped(self, bar: Atom, var: Var) -> Atom:
+        """A cotangent without the cells that an array had grown by."""
         if not isinstance(bar, Var) or bar.type == self.here(var.type):
             return bar
         vars, sizes = self.box(var.shape)

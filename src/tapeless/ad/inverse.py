@@ -25,7 +25,7 @@ from tapeless.ir.syntax import (
     Put,
     Update,
 )  # fmt: skip
-from tapeless.ir.walk import Rewriter, atoms_of, bodies_of, free_vars
+from tapeless.ir.walk import Rewriter, atoms_of, bodies_of, free_vars, map_bodies
 
 
 class Inverse:
@@ -211,6 +211,9 @@ class Solver:
 
     def each(self, stm: Let, exp: Each) -> None:
         """A nest that changes each cell of some arrays by what does not depend on other cells."""
+        if exp.accs and not exp.body.results and all(acc.op == "+" for acc in exp.accs):
+            self.sums(stm, exp)
+            return
         unknown = [
             v for v in free_vars(exp.body)
             if v.is_array and v in self.bound and v not in self.known and self.get(v) is None
@@ -230,6 +233,24 @@ class Solver:
             return
         outside = {v: self.known[v] for v in needs if v in self.known}
         Cells(self, stm, exp, {v: r[0] for v, r in reads.items()}, outside).solve()
+
+    def sums(self, stm: Let, exp: Each) -> None:
+        """a += e  ⇒  a −= e, at the same cells."""
+        accs = {v for acc in exp.accs for v in acc.vars}
+        needs = [v for v in free_vars(exp.body) if v in self.bound and v not in accs]
+        news = [self.known.get(o) for o in stm.outs]
+        if any(n is None for n in news) or any(self.get(v) is None for v in (*needs, *exp.sizes)):
+            return
+        copy = Rewriter({v: self.known[v] for v in needs if v in self.known})
+        vars = copy.binds(exp.vars)
+        homes = tuple(
+            Acc(copy.binds(acc.vars), tuple(n for n in news[k : k + 1] if n is not None), "+")
+            for k, acc in enumerate(exp.accs)
+        )
+        body = _subtracting(copy.body(exp.body), {v for acc in homes for v in acc.vars})
+        outs = self.b.let(Each(vars, self.sizes(exp), homes, body), "before")
+        for acc, out in zip(exp.accs, outs, strict=True):
+            self.learn(acc.inits[0], out)
 
     def sizes(self, exp: Each) -> tuple[Atom, ...]:
         found = tuple(self.get(s) for s in exp.sizes)
@@ -310,3 +331,18 @@ class Cells:
                 if isinstance(now, Var) and None not in where:
                     cell = Index(now, tuple(a for a in where if a is not None), stm.exp.modes)
                     inner.learn(stm.exp.values[0], self.b.one(cell, "now"))
+
+
+def _subtracting(body: Body, accs: set[Var]) -> Body:
+    """The body with the negative of what it puts to `accs`."""
+    stms: list[Let] = []
+    for stm in body.stms:
+        exp = stm.exp
+        if isinstance(exp, Put) and not accs.isdisjoint(exp.targets):
+            less = Var(exp.values[0].type, "less")
+            stms.append(Let((less,), Prim("neg", exp.values), stm.loc))
+            exp = Put(exp.targets, exp.at, (less,), exp.modes)
+        else:
+            exp = map_bodies(exp, lambda b: _subtracting(b, accs))
+        stms.append(Let(stm.outs, exp, stm.loc))
+    return Body(tuple(stms), body.results)

@@ -180,7 +180,12 @@ def item_at(t: Tracer, items: Items, i: Atom) -> Value:
         return items.item(i)
     if isinstance(i, Const):
         return items[int(i.value)]
-    raise NeedsStatic
+    if t.countable:
+        raise NeedsStatic
+    raise CompileError(
+        "a tuple is walked together with something whose length is known only at run time", t.loc,
+        "make it an array: np.array((...))",
+    )  # fmt: skip
 
 
 def enumerated(t: Tracer, value: Value, start: Value) -> Items:

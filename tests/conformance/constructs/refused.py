@@ -279,3 +279,11 @@ def swapped_sometimes(x):
             a, b = b, a
         a[t] = t
     return a
+
+
+@example(SECTION, "a tuple walked together with an array", X, 2.0, refused="np.array")
+def tuple_with_array(x, y):
+    total = 0.0
+    for a, b in zip((1.0, y, 3.0), x):
+        total += a * b
+    return total

@@ -206,6 +206,17 @@ def _find_in_file(text: str, code: types.CodeType) -> Source:
     return Source(nodes[-1], file, code.co_name)  # a lambda in a lambda comes after it
 
 
+def _gives_constant(node: ast.Lambda, code: types.CodeType) -> bool:
+    """Whether a lambda returns one of the constants of `code` and has its parameters: from Python
+    3.12 on the return of a constant has no place of its own."""
+    try:
+        value = ast.literal_eval(node.body)
+    except ValueError:
+        return False
+    names = tuple(a.arg for a in (*node.args.posonlyargs, *node.args.args))
+    return names == code.co_varnames[: len(names)] and repr(value) in map(repr, code.co_consts)
+
+
 def _spans(node: FunctionNode, code: types.CodeType) -> bool:
     """A lambda's body contains every instruction of its code."""
     assert isinstance(node, ast.Lambda)
@@ -217,7 +228,9 @@ def _spans(node: FunctionNode, code: types.CodeType) -> bool:
         if None not in (line, end_line, col, end_col) and (col, end_col) != (0, 0)
     ]
     inside = [s for s in spots if s[0] >= (node.lineno, node.col_offset)]
-    return bool(inside) and all(
+    if not inside:
+        return _gives_constant(node, code)
+    return all(
         start <= (s[0][0] or 0, s[0][1] or 0) and (s[1][0] or 0, s[1][1] or 0) <= end
         for s in inside
     )

@@ -64,7 +64,7 @@ class Again(Rewriter):
                 b = Builder()
                 with b.scope() as before:
                     fixed = tuple(
-                        _wrap(b, a, atom_of(n)) if m == WRAP else a
+                        wrapped(b, a, atom_of(n)) if m == WRAP else a
                         for a, m, n in zip(at, modes, array.shape, strict=True)
                     )
                     new = "".join(m if m == IGNORE else PROVED for m in modes)
@@ -78,7 +78,8 @@ def _compares_sizes(exp: Prim) -> bool:
     return exp.op == "eq" and all(a.type == INDEX for a in exp.args)
 
 
-def _wrap(b: Builder, at: Atom, size: Atom) -> Atom:
+def wrapped(b: Builder, at: Atom, size: Atom) -> Atom:
+    """An index that may count from the end, as one that does not."""
     return b.prim("select", b.prim("lt", at, ZERO), b.prim("add", at, size), at)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tapeless.ad.again import wrapped
 from tapeless.ad.cotangents import Cotangents
 from tapeless.ad.tree import Plain
 from tapeless.core.names import Atom, Const, Var
@@ -15,13 +16,9 @@ class Cells(Cotangents):
     def places(self, array: Var, at: tuple[Atom, ...], modes: str) -> tuple[Atom, ...]:
         """Indices as numbers in range: the forward sweep has checked them."""
         return tuple(
-            self.wrapped(self.value(a), atom_of(n)) if m == WRAP else self.value(a)
+            wrapped(self.b, self.value(a), self.value(atom_of(n))) if m == WRAP else self.value(a)
             for a, m, n in zip(at, modes, array.shape, strict=True)
         )
-
-    def wrapped(self, at: Atom, size: Atom) -> Atom:
-        from_end = self.b.prim("add", at, self.value(size))
-        return self.b.prim("select", self.b.prim("lt", at, ZERO), from_end, at)
 
     def is_in_range(self, array: Var, at: tuple[Atom, ...], modes: str) -> Atom | None:
         """Whether a write at ignorable indices happens; None if it always does."""

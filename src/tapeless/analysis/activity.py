@@ -55,10 +55,6 @@ class Dependence:
             self.after.setdefault(source, set()).add(target)
             self.before.setdefault(target, set()).add(source)
 
-    def _edges(self, sources: Iterable[Atom], targets: Iterable[Var]) -> None:
-        for source, target in zip(sources, targets, strict=True):
-            self._edge(source, target)
-
     def _body(self, body: Body) -> None:
         for stm in body.stms:
             for source, target in steps(stm):

@@ -12,14 +12,17 @@ import inspect
 import linecache
 import sys
 import warnings
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 import tapeless as tp
 from tapeless import pipeline
+from tapeless.api import store
+from tapeless.api.store import types_only
 from tapeless.core.types import from_numpy
 from tapeless.errors import CompileError
 from tapeless.frontend.argtypes import arg_type, plain
@@ -31,6 +34,7 @@ from tapeless.frontend.signature import (
     Options,
     Out,
     Path,
+    Signature,
     StaticOut,
     Traced,
     TreeOut,
@@ -71,12 +75,14 @@ def call(function: Callable[..., Any], args: tuple[Any, ...]) -> Outcome:
 # The interpreter --------------------------------------------------------------------------------
 
 
-def traced(function: Callable[..., Any], args: tuple[Any, ...]) -> Traced:
+def traced(
+    function: Callable[..., Any], args: tuple[Any, ...], by: Callable[..., Traced] = trace
+) -> Traced:
     """The program of a function for arguments of these types."""
     bound = inspect.signature(function).bind(*args)
     bound.apply_defaults()
     signature = tuple((name, arg_type(value)) for name, value in bound.arguments.items())
-    return trace(function, signature, Options())
+    return by(function, signature, Options())
 
 
 def stages(program: Traced, *, every: bool = True) -> Iterator[tuple[str, Fun]]:
@@ -90,6 +96,51 @@ def stages(program: Traced, *, every: bool = True) -> Iterator[tuple[str, Fun]]:
     for step, new in pipeline.stages(fun):
         verify(new)
         yield step.__module__.removeprefix("tapeless."), new
+
+
+class Shared:
+    """What all roads of a function have in common: equal argument types are traced once, and a
+    program goes through the passes once. Machine code is made of the very Core that was
+    interpreted, unless functions in it were derived, which only the compiled road tidies first."""
+
+    def __init__(self) -> None:
+        self.traces: dict[Hashable, Traced] = {}
+        self.passed: dict[int, list[tuple[str, Fun]]] = {}
+
+    def trace(self, function: Any, signature: Signature, options: Options = Options()) -> Traced:
+        key = (types_only(signature), replace(options, tidy=None))
+        if key in self.traces:
+            return self.traces[key]
+        derived = []
+
+        def tidy(fun: Fun) -> Fun:
+            derived.append(fun)
+            return fun if options.tidy is None else options.tidy(fun)
+
+        program = trace(function, signature, replace(options, tidy=tidy))
+        if not derived:
+            self.traces[key] = program
+        return program
+
+    def stages(self, program: Traced, *, every: bool) -> list[tuple[str, Fun]]:
+        key = id(program.fun)
+        if key not in self.passed:
+            self.passed[key] = list(stages(program, every=every))
+        return self.passed[key]
+
+    def optimise(self, fun: Fun) -> Fun:
+        passed = self.passed.get(id(fun))
+        return pipeline.optimise(fun) if passed is None else passed[-1][1]
+
+    @contextmanager
+    def compiling(self) -> Iterator[None]:
+        """Within, compiled functions take what is known already."""
+        before = store.trace, store.optimise
+        store.trace, store.optimise = self.trace, self.optimise  # type: ignore[assignment]
+        try:
+            yield
+        finally:
+            store.trace, store.optimise = before
 
 
 def interpreted(
@@ -262,17 +313,20 @@ def compare(
 ) -> Finding | None:  # fmt: skip
     """The first road on which a call differs from plain Python. Compile errors are raised."""
     expected = [call(function, args) for args in calls]
+    shared = Shared()
     if core:
         for args, want in zip(calls, expected, strict=True):
-            program = traced(function, args)
-            for name, fun in stages(program, every=every):
+            program = traced(function, args, shared.trace)
+            for name, fun in shared.stages(program, every=every):
                 found = difference(interpreted(function, program, fun, args), want, tol)
                 if found is not None:
                     return Finding(name, found)
     if machine:
         compiled = tp.jit(function, **(options or {}))
         for args, want in zip(calls, expected, strict=True):
-            found = difference(call(compiled, args), want, tol)
+            with shared.compiling():
+                got = call(compiled, args)
+            found = difference(got, want, tol)
             if found is not None:
                 return Finding("compiled", found)
     return None

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 import collections
+import faulthandler
+import gc
 import multiprocessing
 import sys
 import time
@@ -16,17 +18,26 @@ from tests.conformance.fuzz.check import Verdict, check
 from tests.conformance.fuzz.program import make
 from tests.conformance.fuzz.shrink import shrink
 
-LONGEST = 300  # seconds without an answer: a program hangs, or broke the process it ran in
+LONGEST = 300  # seconds that a program may take
+PROGRESS = 500  # programs after which it is said how many were judged
 
 
 def judge(task: tuple[int, bool, bool, bool]) -> tuple[int, Verdict]:
+    """The verdict on one program. If it takes too long its process ends, and another one goes on
+    with the next program."""
     seed, core, machine, every = task
-    return seed, check(make(seed), core=core, machine=machine, every=every)
+    faulthandler.dump_traceback_later(LONGEST, exit=True)
+    try:
+        return seed, check(make(seed), core=core, machine=machine, every=every)
+    finally:
+        faulthandler.cancel_dump_traceback_later()
 
 
 def start() -> None:
     warnings.simplefilter("ignore")
     tp.set_num_threads(2)
+    gc.freeze()
+    gc.set_threshold(200_000, 10, 10)  # the process ends before garbage matters
 
 
 def answers(jobs: int, tasks: Sequence[Any], seconds: float) -> Iterator[tuple[int, Verdict]]:
@@ -37,10 +48,10 @@ def answers(jobs: int, tasks: Sequence[Any], seconds: float) -> Iterator[tuple[i
         results = pool.imap_unordered(judge, tasks)
         while missing and time.perf_counter() < end:
             try:
-                seed, verdict = results.next(timeout=LONGEST)
-            except multiprocessing.TimeoutError:
-                first = sorted(missing)[: 4 * jobs]
-                yield first[0], Verdict("crash", "process", f"no answer, one of {first}")
+                seed, verdict = results.next(timeout=2 * LONGEST)
+            except multiprocessing.TimeoutError:  # all the others were answered
+                for seed in sorted(missing):
+                    yield seed, Verdict("crash", "process", "no answer")
                 return
             missing.remove(seed)
             yield seed, verdict
@@ -86,6 +97,8 @@ def main() -> int:
             print(seed, verdict.kind, verdict.road, repr(verdict.problem[:150]), flush=True)
         elif verdict.kind == "refused":
             refusals.setdefault(verdict.problem, []).append(seed)
+        if counts.total() % PROGRESS == 0:
+            print(f"{counts.total()} judged, the last {seed}: {dict(counts)}", flush=True)
     seconds = time.perf_counter() - began
     report(failures, options.show, core, machine)
     if options.refused:

@@ -182,3 +182,34 @@ def test_derivatives_by_rows_of_arrays():
     for got, row, x in zip(by_rows(rows, points), rows, points, strict=True):
         expected = np.c_[np.outer(row[3:], x), (row[:3] @ x) * np.eye(2)]
         np.testing.assert_allclose(got, expected, rtol=1e-13)
+
+
+def nearest(centroids, values, columns, starts):
+    """Σᵢ minⱼ |xᵢ − cⱼ|² of sparse rows xᵢ."""
+    squares = np.sum(centroids * centroids, axis=1)
+    total = 0.0
+    for i in range(len(starts) - 1):
+        least = np.inf
+        for j in range(len(centroids)):
+            far = squares[j]
+            for e in range(starts[i], starts[i + 1]):
+                far += values[e] * (values[e] - 2 * centroids[j, columns[e]])
+            least = min(least, far)
+        total += least
+    return total
+
+
+@pytest.mark.parametrize("n", [1, 6, 70])
+def test_gradient_of_sparse_clusters(n: int):
+    """∂/∂cⱼ = Σᵢ 2 (cⱼ − xᵢ) over the rows whose nearest centroid is j."""
+    rng = np.random.default_rng(n)
+    points = rng.random((n, 7)) * (rng.random((n, 7)) < 0.4)
+    rows, columns = np.nonzero(points)
+    starts = np.searchsorted(rows, np.arange(n + 1))
+    centroids = rng.random((5, 7))
+    apart = centroids[None] - points[:, None]
+    at = np.argmin((apart**2).sum(axis=2), axis=1)
+    expected = np.zeros_like(centroids)
+    np.add.at(expected, at, 2 * apart[np.arange(n), at])
+    got = tp.grad(nearest)(centroids, points[rows, columns], columns, starts)
+    np.testing.assert_allclose(got, expected, rtol=1e-12, atol=1e-12)

@@ -6,11 +6,12 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from check import proc_of
+from check import proc_of, same
 from test_lower import PROGRAMS
 
 from tapeless.ir.parse import parse
@@ -118,3 +119,37 @@ def test_work_counts_what_lanes_share_once():
     assert [level.kind for level in lanes.levels] == [THREADS, SIMD]
     assert [level.kind for level in scalars.levels] == [THREADS, SEQ]
     assert scalars.cost > 4 * lanes.cost
+
+
+RAGGED = """
+fun ragged(n: i64, k: i64, m: i64, starts: i64[n], x: f64[m], c: f64[k]) {
+  zero: f64[k] = zeros f64[k]
+  sums: f64[k] = each (i < n) with (acc: f64[k] += zero) {
+    first: i64 = starts[i]
+    rest: i64 = m - first
+    each (j < k) {
+      c_j: f64 = c[j]
+      s: f64 = each (l < rest) with (total: f64 += 0.0) {
+        at: i64 = first + l
+        x_at: f64 = x[at]
+        x_l: f64 = x[l]
+        t: f64 = x_at * c_j
+        u: f64 = t + x_l
+        put total <- u
+        return
+      }
+      put acc[j] <- s
+      return
+    }
+    return
+  }
+  return sums
+}
+"""
+
+
+def test_work_of_copied_nests_is_counted_by_sizes_of_their_own():
+    """Rows of a tile have inner nests of a length that each row computes."""
+    proc = proc_of(parse(RAGGED))  # verified: every size that is named is in scope
+    assert len([x for x in statements(proc.body) if isinstance(x, For) and x.work]) == 2
+    same(RAGGED, 6, 5, 9, np.array([0, 2, 3, 8, 9, 1]), np.arange(9.0), np.arange(5.0))

@@ -67,7 +67,7 @@ class Jam:
             else:
                 for copy in self.copies:
                     new = copy.let(stm)
-                    self.inherit(stm, new)
+                    self.inherit(stm, new, copy)
                     out.append(new)
         return out
 
@@ -89,14 +89,14 @@ class Jam:
         accs = tuple(copy.acc(a) for copy in self.copies for a in exp.accs)
         new = Each(vars, sizes, accs, Body(tuple(self.stms(exp.body)), ()))
         outs = tuple(o for copy in self.copies for o in copy.binds(stm.outs))
-        self.plans.inherit(new, exp)
+        self.plans.inherit(new, exp, first)
         return Let(outs, new, stm.loc)
 
-    def inherit(self, old: Let, new: Let) -> None:
+    def inherit(self, old: Let, new: Let, names: Rewriter) -> None:
         """Plans of the nests in a copied statement."""
         pairs = [(old, new)]
         while pairs:
             a, b = pairs.pop()
-            self.plans.inherit(b.exp, a.exp)
+            self.plans.inherit(b.exp, a.exp, names)
             for one, two in zip(bodies_of(a.exp), bodies_of(b.exp), strict=True):
                 pairs += zip(one.stms, two.stms, strict=True)

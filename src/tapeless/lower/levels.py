@@ -247,7 +247,7 @@ class Levels:
         while pairs:
             one, two = pairs.pop()
             for a, b in zip(one.stms, two.stms, strict=True):
-                self.low.plans.inherit(b.exp, a.exp)
+                self.low.plans.inherit(b.exp, a.exp, copier)
                 for old, copy in zip(a.outs, b.outs, strict=True):
                     if old in self.low.reuse:
                         self.low.reuse[copy] = copier.var(self.low.reuse[old])

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tapeless.core.names import Atom
 from tapeless.ir.syntax import Each, Exp, Scan
+from tapeless.ir.walk import Rewriter
 from tapeless.loop.syntax import SEQ
 
 Nest = Each | Scan
@@ -53,8 +54,9 @@ class Plans:
         rank = len(nest.sizes) if isinstance(nest, Each) else 1
         return Plan(tuple(Level(d) for d in range(rank)))
 
-    def inherit(self, new: Exp, old: Exp) -> None:
-        """The plan of `old` is also that of `new`, a copy of it."""
+    def inherit(self, new: Exp, old: Exp, names: Rewriter) -> None:
+        """The plan of `old` is also that of `new`, a copy of it under new `names`."""
         known = self._plans.get(id(old))
         if known is not None:
-            self.set(new, known[1])
+            plan = known[1]
+            self.set(new, replace(plan, inner=names.atoms(plan.inner)))

@@ -17,7 +17,7 @@ from tapeless.core.names import Atom, Const, Var
 from tapeless.core.types import INDEX, Array
 from tapeless.ir.syntax import PROVED, Body, Each, Exp, Fold, For, Index, Let, Loop, Scan
 from tapeless.ir.types_of import size_of
-from tapeless.ir.walk import bodies_of, bound, map_bodies
+from tapeless.ir.walk import Rewriter, bodies_of, bound, map_bodies
 from tapeless.lower.plan import Plans
 
 Counters = Mapping[Var, Atom]
@@ -110,6 +110,7 @@ def with_rows(body: Body, reads: list[Read], plans: Plans) -> tuple[list[Let], B
     rows: dict[object, Var] = {}
     made: list[Let] = []
     instead: dict[Var, Index] = {}
+    same = Rewriter()  # only reads change, no name
     for read in reads:
         row = rows.get(read.row)
         if row is None:
@@ -120,7 +121,7 @@ def with_rows(body: Body, reads: list[Read], plans: Plans) -> tuple[list[Let], B
         if isinstance(stm.exp, Index) and stm.outs[0] in instead:
             return Let(stm.outs, instead[stm.outs[0]], stm.loc)
         new = Let(stm.outs, map_bodies(stm.exp, inside), stm.loc)
-        plans.inherit(new.exp, stm.exp)
+        plans.inherit(new.exp, stm.exp, same)
         return new
 
     inside: Callable[[Body], Body] = lambda b: Body(tuple(map(statement, b.stms)), b.results)  # noqa: E731

@@ -182,3 +182,31 @@ def test_what_only_sums_runs_once():
     assert value == pytest.approx(np.sum(np.log(np.sum(np.exp(a), axis=1))), rel=1e-14)
     truth = np.exp(a) / np.sum(np.exp(a), axis=1)[:, None]
     np.testing.assert_allclose(slope, truth, rtol=1e-13)
+
+
+def test_what_only_is_averaged_runs_once():
+    """The cotangent of a sum that is divided by its length is known before the sum is; that of a
+    sum within too."""
+
+    def f(a, w):
+        s = 0.0
+        for i in range(a.shape[0]):
+            row = 0.0
+            for j in range(a.shape[1]):
+                row += np.log(np.sum(np.exp(a[i, j] * w)))
+            s += 3.0 * row
+        return s / a.shape[0]
+
+    a, w = np.linspace(-1.0, 1.0, 12).reshape(2, 3, 2), np.array([0.5, 2.0])
+    g = tp.value_and_grad(f, (0, 1))
+    core = tp.explain(g, a, w).stages["optimised"]
+    assert core.count("log(") == 1
+    assert core.count("check ") == 1
+    for k, slope in enumerate(g(a, w)[1]):
+        for at in np.ndindex(slope.shape):
+            ends = []
+            for step in (1e-5, -1e-5):
+                moved = [a.copy(), w.copy()]
+                moved[k][at] += step
+                ends.append(f(*moved))
+            assert slope[at] == pytest.approx((ends[0] - ends[1]) / 2e-5, rel=1e-7)

@@ -36,6 +36,7 @@ class Plain:
     """A statement of the forward sweep without sequential bodies."""
 
     let: Let | None  # None: nothing to run forward
+    is_turned: bool = False  # whether it holds its own return sweep
 
     def frozen(self) -> Iterator[Let]:
         if self.let is not None:

@@ -61,7 +61,6 @@ def reverse(body: Body, wrt: Sequence[Var], seeds: Sequence[Atom | None]) -> Bod
     body = for_reverse(body)
     body = sunk(body, active(body, wrt, body.results))
     sweeps = Reverse(active(body, wrt, body.results))
-    sweeps.early.update(s for s in seeds if s is not None)
     with sweeps.b.scope():
         sweeps.region(body, seeds)
         bars = tuple(sweeps.exact(v) for v in wrt)
@@ -84,7 +83,10 @@ class Reverse(Turning):
             self.sweep(root)
         self.node = before
         out = self.b.scopes[-1]
-        out.extend(without_puts(Body(tuple(root.frozen()), ()), keeps).stms)
+        for item in root.items:
+            part = Body(tuple(item.frozen()), ())
+            is_turned = isinstance(item, Plain) and item.is_turned
+            out.extend((part if is_turned else without_puts(part, keeps)).stms)
         out.extend(back)
 
     def sweep(self, node: Node) -> None:

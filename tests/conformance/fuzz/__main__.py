@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import argparse
 import collections
-import faulthandler
 import gc
 import multiprocessing
+import signal
 import sys
 import time
 import warnings
@@ -18,7 +18,9 @@ from tests.conformance.fuzz.check import Verdict, check
 from tests.conformance.fuzz.program import make
 from tests.conformance.fuzz.shrink import shrink
 
-LONGEST = 300  # seconds that a program may take
+LONGEST = 120  # seconds of computing that a program may take
+SILENCE = 20  # minutes without any answer after which nothing more is awaited
+SILENT = "process"  # the road of such a program
 PROGRESS = 500  # programs after which it is said how many were judged
 
 
@@ -26,11 +28,11 @@ def judge(task: tuple[int, bool, bool, bool]) -> tuple[int, Verdict]:
     """The verdict on one program. If it takes too long its process ends, and another one goes on
     with the next program."""
     seed, core, machine, every = task
-    faulthandler.dump_traceback_later(LONGEST, exit=True)
+    signal.setitimer(signal.ITIMER_PROF, LONGEST)
     try:
         return seed, check(make(seed), core=core, machine=machine, every=every)
     finally:
-        faulthandler.cancel_dump_traceback_later()
+        signal.setitimer(signal.ITIMER_PROF, 0)
 
 
 def start() -> None:
@@ -43,16 +45,20 @@ def start() -> None:
 def answers(jobs: int, tasks: Sequence[Any], seconds: float) -> Iterator[tuple[int, Verdict]]:
     """What comes of each program until time is up; those that never answer are crashes."""
     end = time.perf_counter() + seconds
-    missing = {task[0] for task in tasks}
+    missing, silent = {task[0] for task in tasks}, 0
     with multiprocessing.Pool(jobs, start, maxtasksperchild=500) as pool:
         results = pool.imap_unordered(judge, tasks)
         while missing and time.perf_counter() < end:
             try:
-                seed, verdict = results.next(timeout=2 * LONGEST)
-            except multiprocessing.TimeoutError:  # all the others were answered
-                for seed in sorted(missing):
-                    yield seed, Verdict("crash", "process", "no answer")
+                seed, verdict = results.next(timeout=60)
+            except multiprocessing.TimeoutError:
+                silent += 1
+                if silent < SILENCE:
+                    continue
+                for seed in sorted(missing):  # all the others were answered
+                    yield seed, Verdict("crash", SILENT, "no answer")
                 return
+            silent = 0
             missing.remove(seed)
             yield seed, verdict
 
@@ -119,7 +125,8 @@ def report(failures: list[tuple[int, Verdict]], show: int, core: bool, machine: 
         print(verdict.problem)
         if show > 0:
             show -= 1
-            print(smallest(seed, verdict, core, machine))
+            endless = road == SILENT
+            print(make(seed).source if endless else smallest(seed, verdict, core, machine))
         print(flush=True)
 
 

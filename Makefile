@@ -28,6 +28,9 @@ demo: $(VENV)/.demo ## A tour of the main job, in under a minute
 test: $(VENV)/.dev ## All tests
 	$(BIN)/python -m pytest -q -n $(JOBS) $(ARGS)
 
+test-peers: $(VENV)/.peers ## Tests of what needs JAX or PyTorch
+	$(BIN)/python -m pytest -q tests_with_peers $(ARGS)
+
 quick: $(VENV)/.dev ## The tests that take seconds
 	$(BIN)/python -m pytest -q -m "not slow" $(ARGS)
 
@@ -50,7 +53,7 @@ bench-primal: $(VENV)/.bench ## Side by side with Numba, NumPy and C; writes ben
 	$(RUN) -m benchmarks $(ARGS)
 	$(RUN) -m benchmarks.latency
 
-bench-grad: $(VENV)/.dev ## Derivatives over their primals, time and operations; writes benchmarks/results/
+bench-grad: $(VENV)/.peers ## Derivatives over their primals, and beside JAX and PyTorch; writes benchmarks/results/
 	$(RUN) -m benchmarks.gradients $(ARGS)
 
 docs: $(VENV)/.dev ## Write the generated pages
@@ -91,5 +94,11 @@ $(VENV)/.bench: pyproject.toml | $(BIN)/python
 	$(PIP) install --progress-bar on --editable '.[dev,bench]'
 	@touch $@ $(VENV)/.demo $(VENV)/.dev
 
-.PHONY: help demo test quick test-all lint format fuzz bench-primal bench-grad docs docs-check wheel clean
+# The CPU builds of PyTorch are much smaller: name their index in PIP_EXTRA_INDEX_URL to have them.
+$(VENV)/.peers: pyproject.toml | $(BIN)/python
+	@echo "==> installing tapeless with JAX and PyTorch to work and to compare with"
+	$(PIP) install --progress-bar on --editable '.[dev,peers]'
+	@touch $@ $(VENV)/.demo $(VENV)/.dev
+
+.PHONY: help demo test test-peers quick test-all lint format fuzz bench-primal bench-grad docs docs-check wheel clean
 .DELETE_ON_ERROR:

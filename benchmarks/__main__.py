@@ -5,32 +5,22 @@ from __future__ import annotations
 import argparse
 import json
 import math
-import os
 import platform
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
+from benchmarks.processes import rows_of
+
 RESULTS = Path(__file__).parent / "results"
-THREAD_VARIABLES = (
-    "OMP_NUM_THREADS", "NUMBA_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS",
-)  # fmt: skip
 
 
 def run_worker(threads: int, extra: list[str]) -> list[dict[str, Any]]:
     """The rows that one process with `threads` threads measures."""
-    environment = os.environ | dict.fromkeys(THREAD_VARIABLES, str(threads))
-    command = [sys.executable, "-m", "benchmarks.worker", "--threads", str(threads), *extra]
     rows: list[dict[str, Any]] = []
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as process:
-        assert process.stdout is not None
-        for line in process.stdout:
-            row = json.loads(line) | {"threads": threads}
-            rows.append(row)
-            print(show_row(row), flush=True)
-    if process.returncode:
-        raise SystemExit(f"the measuring process ended with {process.returncode}")
+    for row in rows_of("benchmarks.worker", threads, extra):
+        rows.append(row | {"threads": threads})
+        print(show_row(rows[-1]), flush=True)
     return rows
 
 

@@ -1,67 +1,90 @@
-"""`python -m benchmarks.gradients`: time and counted operations of every derivative over those of
-its primal; printed and kept."""
+"""`python -m benchmarks.gradients`: every derivative over its primal, in time and in counted
+operations, and over the same derivative in JAX and PyTorch, which must agree; printed and kept."""
 
 from __future__ import annotations
 
 import argparse
 import json
+import math
 import platform
 import sys
 from pathlib import Path
 from typing import Any
 
-import tapeless as tp
-from benchmarks.clock import race
-from benchmarks.gradients.program import Example, load_examples
+from benchmarks.gradients.peer import SYSTEMS
+from benchmarks.processes import rows_of
 
 RESULTS = Path(__file__).parents[1] / "results"
-HEAD = f"{'program':18}{'primal µs':>12}{'derivative µs':>15}{'time':>8}{'at most':>9}{'flops':>8}"
+TOLERANCE = 1e-10
+Row = dict[str, Any]
 
 
-def measure(example: Example) -> dict[str, Any]:
-    args = example.data(example.large)
-    primal = tp.jit(example.primal)
-    seconds = race({
-        "primal": lambda: primal(*args), "derivative": lambda: example.derivative(*args)
-    })  # fmt: skip
-    small = example.data(example.small)
-    flops = {
-        "primal": tp.cost(primal, *small).flops,
-        "derivative": tp.cost(example.derivative, *small).flops,
-    }
-    return {
-        "program": example.name, "seconds": seconds, "flops": flops, "bound": example.bound,
-        "time ratio": seconds["derivative"] / seconds["primal"],
-        "flop ratio": flops["derivative"] / flops["primal"],
-    }  # fmt: skip
+def head(systems: list[str]) -> str:
+    parts = [f"{'program':17}{'primal µs':>11}{'deriv. µs':>11}{'time':>7}{'bound':>7}{'flops':>7}"]
+    for name in systems:
+        parts += [f"{name + ' µs':>13}{'over ours':>11}{'primals':>9}{'differ by':>11}"]
+    return "".join(parts)
 
 
-def show(row: dict[str, Any]) -> str:
-    seconds = row["seconds"]
-    return (
-        f"{row['program']:18}{seconds['primal'] * 1e6:12.1f}{seconds['derivative'] * 1e6:15.1f}"
-        f"{row['time ratio']:8.2f}{row['bound']:9.1f}{row['flop ratio']:8.2f}"
-    )
+def show(row: Row, systems: list[str]) -> str:
+    seconds, flops = row["seconds"], row["flops"]
+    primal, slope = seconds["primal"], seconds["derivative"]
+    parts = [
+        f"{row['program']:17}{primal * 1e6:11.1f}{slope * 1e6:11.1f}{slope / primal:7.2f}",
+        f"{row['bound']:7.1f}{flops['derivative'] / flops['primal']:7.2f}",
+    ]
+    for name in systems:
+        theirs = seconds[f"{name} derivative"]
+        parts.append(
+            f"{theirs * 1e6:13.1f}{over_ours(row, name):11.2f}"
+            f"{over_ours(row, name, 'primal'):9.2f}{row['differences'][name]:11.1e}"
+        )
+    return "".join(parts)
+
+
+def over_ours(row: Row, system: str, what: str = "derivative") -> float:
+    """The system's seconds over ours: above 1 we are faster."""
+    seconds: float = row["seconds"][f"{system} {what}"]
+    return seconds / float(row["seconds"][what])
+
+
+def summary(rows: list[Row], systems: list[str]) -> list[str]:
+    within = [r for r in rows if r["seconds"]["derivative"] <= r["bound"] * r["seconds"]["primal"]]
+    lines = [f"derivative over primal within its bound: {len(within)} of {len(rows)}"]
+    for name in systems:
+        ratios = [over_ours(row, name) for row in rows]
+        mean = math.exp(sum(map(math.log, ratios)) / len(ratios))
+        worst = max(row["differences"][name] for row in rows)
+        lines.append(
+            f"{name}: we are faster on {sum(r > 1.0 for r in ratios)} of {len(ratios)}, "
+            f"geometric mean {mean:.2f}; derivatives differ by {worst:.1e} at most"
+        )
+    return lines
 
 
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--programs", nargs="*", default=[])
+    options.add_argument("--peers", nargs="*", default=list(SYSTEMS), choices=list(SYSTEMS))
     options.add_argument("--threads", type=int, default=2)
     chosen = options.parse_args()
-    tp.set_num_threads(chosen.threads)
-    print(HEAD)
+    extra = ["--peers", *chosen.peers]
+    extra += ["--programs", *chosen.programs] if chosen.programs else []
+    print(head(chosen.peers))
     rows = []
-    for name, example in load_examples().items():
-        if not chosen.programs or name in chosen.programs:
-            rows.append(measure(example))
-            print(show(rows[-1]), flush=True)
-    if not chosen.programs:
+    for row in rows_of("benchmarks.gradients.worker", chosen.threads, extra):
+        rows.append(row)
+        print(show(row, chosen.peers), flush=True)
+    lines = summary(rows, chosen.peers)
+    print("\n".join(lines))
+    if not chosen.programs and chosen.peers == list(SYSTEMS):
         machine = {"processor": platform.processor() or platform.machine(), "python": sys.version}
-        report = {"machine": machine, "threads": chosen.threads, "rows": rows}
+        report = {"machine": machine, "threads": chosen.threads, "rows": rows, "summary": lines}
         (RESULTS / "grad.json").write_text(json.dumps(report, indent=1) + "\n")
-        table = "\n".join(["```", HEAD, *map(show, rows), "```", ""])
-        (RESULTS / "grad.md").write_text(table)
+        shown = [head(chosen.peers), *(show(row, chosen.peers) for row in rows), "", *lines]
+        (RESULTS / "grad.md").write_text("\n".join(["```", *shown, "```", ""]))
+    if any(d > TOLERANCE for row in rows for d in row["differences"].values()):
+        raise SystemExit(f"derivatives differ by more than {TOLERANCE}")
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@ tapeless.gradbench)."""
 
 import numpy as np
 
+import tapeless as tp
 from benchmarks.gradients.program import Example
 from tapeless.gradbench.programs.ba import jacobian, objective
 
@@ -16,4 +17,8 @@ def arguments(rng, cameras, points, observations):
     return cams, rng.standard_normal((points, 3)), rng.random(observations), feats
 
 
-EXAMPLES = [Example("ba", objective, jacobian, arguments, (3, 5, 12), (49, 7_776, 31_843), 6.0)]
+EXAMPLES = [
+    Example(
+        "ba", objective, tp.jit(jacobian), arguments, (3, 5, 12), (49, 7_776, 31_843), 6.0
+    )
+]  # fmt: skip

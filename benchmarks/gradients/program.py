@@ -14,7 +14,7 @@ import numpy as np
 from benchmarks import gradients
 
 Function = Callable[..., Any]
-NOT_PROGRAMS = ("program", "__main__")
+NOT_PROGRAMS = ("__main__", "peer", "program", "worker")
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ def load_examples() -> Mapping[str, Example]:
     """Every program of the folder, by name."""
     found = {}
     for info in pkgutil.iter_modules(gradients.__path__):
-        if info.name not in NOT_PROGRAMS:
+        if info.name not in NOT_PROGRAMS and not info.ispkg:
             module = importlib.import_module(f"{gradients.__name__}.{info.name}")
             found |= {example.name: example for example in module.EXAMPLES}
     return found

@@ -18,7 +18,7 @@ SLOTS = 21
 GROW = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64)
 POLL = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p)
 REGION = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
-PARALLEL = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int32)
+PARALLEL = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 3, ctypes.c_int32)
 THREAD_NUM = ctypes.CFUNCTYPE(ctypes.c_int32)
 KERNEL = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
 ARENA = 1 << 16
@@ -111,7 +111,7 @@ class Machine:
         (ctypes.c_int64 * SLOTS).from_address(ctx)[12] = 1
         return int(self.polls == self.interrupt_at)
 
-    def parallel(self, function: int, data: int, threads: int) -> None:
+    def parallel(self, ctx: int, function: int, data: int, threads: int) -> None:
         def work(number: int) -> None:
             self.local.number = number
             REGION(function)(data)

@@ -192,7 +192,7 @@ many:
   %second = getelementptr i64, ptr %data, i64 1
   store ptr %number, ptr %second
   %count = trunc i64 %threads to i32
-  call void %region(ptr @work, ptr %data, i32 %count)
+  call void %region(ptr %ctx, ptr @work, ptr %data, i32 %count)
   br label %done
 done:
 """

@@ -11,17 +11,22 @@ from tapeless.emit.target import HOST_PARALLEL as BLOCKS
 
 LEAST_WORK = 1 << 19  # operations in lanes (about 5 µs) that are worth waking threads for
 RECORD = 9  # a failure: the site and eight arguments
+LINE = 8  # a counter that one thread mostly changes has a cache line of its own
 
-# A region, in 8-byte slots.
-NAMES = "fn data start turns count next failed partials stride main failures".split()
+# A region, in 8-byte slots. `nexts`: the next block of each range.
+NAMES = "fn data start turns count ranges failed partials stride main failures".split()
 MAIN, FAILURES = NAMES.index("main"), NAMES.index("failures")
-SLOTS = FAILURES + BLOCKS * RECORD
+NEXTS = -(-(FAILURES + BLOCKS * RECORD) // LINE) * LINE
+SLOTS = NEXTS + BLOCKS * LINE
 
 _SLOTS = "\n".join(
-    f"  %{name} = getelementptr inbounds i64, ptr %region, i64 {k}" for k, name in enumerate(NAMES)
+    f"  %{name} = getelementptr inbounds i64, ptr %region, i64 {k}"
+    for name, k in (*zip(NAMES, range(len(NAMES)), strict=True), ("nexts", NEXTS))
 )
 WORK = "tp.work"
-WORK_TEXT = f"""define internal void @{WORK}(ptr %region, ptr %ctx) nounwind {{
+# Each thread begins with a range of its own: in a loop over time it finds there what it left in its
+# cache. It takes half of what is left, so that the rest can be taken over by who is done earlier.
+WORK_TEXT = f"""define internal void @{WORK}(ptr %region, ptr %ctx, i64 %home) nounwind {{
 entry:
 {_SLOTS}
   %function = load ptr, ptr %fn, align 8
@@ -29,20 +34,40 @@ entry:
   %begin = load i64, ptr %start, align 8
   %n = load i64, ptr %turns, align 8
   %blocks = load i64, ptr %count, align 8
+  %parts = load i64, ptr %ranges, align 8
   %room = load ptr, ptr %partials, align 8
   %step = load i64, ptr %stride, align 8
+  %single = icmp ne i64 %step, 0
   %endslot = getelementptr inbounds i64, ptr %ctx, i64 {END}
   %top = load i64, ptr %ctx, align 8
   %end = load i64, ptr %endslot, align 8
-  br label %take
-take:
-  %c = atomicrmw add ptr %next, i64 1 monotonic
+  br label %range
+range:
+  %k = phi i64 [ 0, %entry ], [ %k1, %leave ]
+  %r0 = add i64 %home, %k
+  %r = urem i64 %r0, %parts
+  %r1 = add i64 %r, 1
+  %b1 = mul i64 %blocks, %r1
+  %own_end = udiv i64 %b1, %parts
+  %line = mul i64 %r, {LINE}
+  %counter = getelementptr inbounds i64, ptr %nexts, i64 %line
+  br label %look
+look:
+  %c = load atomic i64, ptr %counter monotonic, align 8
   %stopped = load atomic i64, ptr %failed monotonic, align 8
-  %limit = call i64 @llvm.umin.i64(i64 %blocks, i64 %stopped)
+  %limit = call i64 @llvm.umin.i64(i64 %own_end, i64 %stopped)
   %go = icmp ult i64 %c, %limit
-  br i1 %go, label %work, label %done
+  br i1 %go, label %take, label %leave
+take:
+  %left = sub i64 %limit, %c
+  %more = add i64 %left, 1
+  %half = lshr i64 %more, 1
+  %many = select i1 %single, i64 1, i64 %half
+  %c1 = add i64 %c, %many
+  %pair = cmpxchg ptr %counter, i64 %c, i64 %c1 monotonic monotonic
+  %taken = extractvalue {{i64, i1}} %pair, 1
+  br i1 %taken, label %work, label %look
 work:
-  %c1 = add i64 %c, 1
   %m0 = mul i64 %n, %c
   %m1 = mul i64 %n, %c1
   %d0 = udiv i64 %m0, %blocks
@@ -55,7 +80,7 @@ work:
   store i64 %top, ptr %ctx, align 8
   store i64 %end, ptr %endslot, align 8
   %bad = icmp ne i32 %status, 0
-  br i1 %bad, label %record, label %take, !prof !0
+  br i1 %bad, label %record, label %look, !prof !0
 record:
   %offset = mul i64 %c, {RECORD}
   %place = getelementptr inbounds i64, ptr %failures, i64 %offset
@@ -63,7 +88,11 @@ record:
   call void @llvm.memcpy.p0.p0.i64(ptr %place, ptr %site, i64 {8 * RECORD}, i1 false)
   store i64 0, ptr %site, align 8
   %before = atomicrmw umin ptr %failed, i64 %c monotonic
-  br label %take
+  br label %look
+leave:
+  %k1 = add i64 %k, 1
+  %on = icmp ult i64 %k1, %parts
+  br i1 %on, label %range, label %done
 done:
   ret void
 }}"""
@@ -79,7 +108,7 @@ ENTER_TEXT = f"""define internal void @{ENTER}(ptr %region) nounwind {{
   %arenas = load ptr, ptr %arenaslot, align 8
   %ctxslot = getelementptr inbounds ptr, ptr %arenas, i64 %wide
   %ctx = load ptr, ptr %ctxslot, align 8
-  call void @{WORK}(ptr %region, ptr %ctx)
+  call void @{WORK}(ptr %region, ptr %ctx, i64 %wide)
   ret void
 }}"""
 REGION = "tp.region"
@@ -125,18 +154,32 @@ blocks:
   store i64 %begin, ptr %start, align 8
   store i64 %n, ptr %turns, align 8
   store i64 %many, ptr %count, align 8
-  store i64 0, ptr %next, align 8
   store i64 -1, ptr %failed, align 8
   store ptr %room, ptr %partials, align 8
   store i64 %step, ptr %stride, align 8
   store ptr %ctx, ptr %main, align 8
+  %team_or_one = select i1 %several, i64 %threads, i64 1
+  %parts = call i64 @llvm.umin.i64(i64 %team_or_one, i64 %many)
+  store i64 %parts, ptr %ranges, align 8
+  br label %set
+set:
+  %r = phi i64 [ 0, %blocks ], [ %r1, %set ]
+  %b0 = mul i64 %many, %r
+  %first_of = udiv i64 %b0, %parts
+  %line = mul i64 %r, {LINE}
+  %counter = getelementptr inbounds i64, ptr %nexts, i64 %line
+  store i64 %first_of, ptr %counter, align 8
+  %r1 = add i64 %r, 1
+  %set_more = icmp ult i64 %r1, %parts
+  br i1 %set_more, label %set, label %ready
+ready:
   br i1 %several, label %parallel, label %serial
 parallel:
   %number = trunc i64 %threads to i32
-  call void %launch(ptr @{ENTER}, ptr %region, i32 %number)
+  call void %launch(ptr %ctx, ptr @{ENTER}, ptr %region, i32 %number)
   br label %joined
 serial:
-  call void @{WORK}(ptr %region, ptr %ctx)
+  call void @{WORK}(ptr %region, ptr %ctx, i64 0)
   br label %joined
 joined:
   %first = load i64, ptr %failed, align 8

@@ -31,7 +31,13 @@ INTERRUPTED = 27
 ERROR = 28  # type, value and traceback that a signal handler raised
 ARENA_BYTES = 31  # all chunks together
 ARENA_COUNT = 32  # contexts in `arenas`
-CONTEXT_WORDS = 40
+HELD = 33  # whether a team waits for regions of this call
+REGIONS = 34  # regions that this call has entered
+GATE = 48  # on a line of its own with what its threads read
+FUNCTION = 49
+TASK = 50
+AWAY = 51  # threads that have gone home
+CONTEXT_WORDS = 64
 
 INTERRUPT_SITE = -1
 MEMORY_SITE = -2

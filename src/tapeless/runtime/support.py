@@ -23,8 +23,7 @@ from tapeless.runtime import cache, layout, machine
 
 build = Lazy("tapeless.runtime.native.build")
 _EXPORTS = (
-    "acquire", "finish", "adopt", "fail", "entry", "trim", "free_contexts", "region", "thread_num",
-    "set_up_team",
+    "acquire", "finish", "adopt", "fail", "entry", "trim", "free_contexts", "region",
 )  # fmt: skip
 _making = threading.Lock()
 
@@ -120,7 +119,9 @@ def lent_bytes() -> int:
 def _code() -> machine.Loaded:
     here = machine.host()
     here_is = Path(__file__).parent
-    files = [here_is / f"{name}.py" for name in ("layout", "support", "words", "wordcode")]
+    files = [
+        here_is / f"{name}.py" for name in ("layout", "support", "words", "wordcode", "wordops")
+    ]
     files += sorted((here_is / "native").glob("*.py"))
     digest = hashlib.sha256(b"\0".join(path.read_bytes() for path in files)).hexdigest()
     key = cache.key_of("support", here.key, digest, layout.HEAD)

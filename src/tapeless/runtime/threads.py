@@ -96,9 +96,20 @@ def _openmp() -> tuple[str, int, int] | None:
             continue
         if run and number:
             native = support()
-            ctypes.c_int64.from_address(native.address("gomp")).value = run
+            entries = (ctypes.c_int64 * 3).from_address(native.address("gomp"))
+            entries[:] = [run, *_kept_team(library)]
             return path, native.address("region"), number
     return None
+
+
+def _kept_team(library: ctypes.CDLL) -> tuple[int, int]:
+    """The functions that begin and end a region around what its caller does; 0: there are none."""
+    try:
+        begin, end = library.GOMP_parallel_start, library.GOMP_parallel_end
+    except AttributeError:
+        return 0, 0
+    first, last = (ctypes.cast(f, ctypes.c_void_p).value or 0 for f in (begin, end))
+    return first, last
 
 
 def _candidates() -> Iterator[str]:

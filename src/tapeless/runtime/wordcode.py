@@ -9,16 +9,10 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, NoReturn
 
+from tapeless.runtime.wordops import BINARY, COMPARE, DECLARED, OPERATION, PAUSE, READ, WRITE
 from tapeless.runtime.words import Extern, Static
 
 _TYPES = {"w": "i64", "i": "i32", "d": "double", "v": "void"}
-_BINARY = {
-    ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.BitAnd: "and", ast.BitOr: "or",
-    ast.BitXor: "xor", ast.LShift: "shl", ast.RShift: "ashr",
-}  # fmt: skip
-_COMPARE = {
-    ast.Eq: "eq", ast.NotEq: "ne", ast.Lt: "slt", ast.LtE: "sle", ast.Gt: "sgt", ast.GtE: "sge",
-}  # fmt: skip
 
 
 def translate(modules: Iterable[ModuleType], exports: Iterable[str]) -> str:
@@ -44,7 +38,7 @@ def translate(modules: Iterable[ModuleType], exports: Iterable[str]) -> str:
         f"@{symbol} = global [{words} x i64] zeroinitializer, align 16"
         for symbol, words in sorted(statics.items())
     ]
-    return "\n".join([*declared, "declare i64 @llvm.ctlz.i64(i64, i1)", "", *bodies])
+    return "\n".join([*declared, *DECLARED, "", *bodies])
 
 
 class _Function:
@@ -243,7 +237,7 @@ class _Function:
 
     def comparison(self, left: ast.expr, op: ast.cmpop, right: ast.expr) -> str:
         a, b = self.value(left), self.value(right)
-        return self.value_of(f"icmp {_COMPARE[type(op)]} i64 {a}, {b}")
+        return self.value_of(f"icmp {COMPARE[type(op)]} i64 {a}, {b}")
 
     # Expressions --------------------------------------------------------------------------------
 
@@ -258,9 +252,9 @@ class _Function:
                 return self.read(name)
             case ast.Name(name) if isinstance(self.scope.get(name), int):
                 return str(int(self.scope[name]))
-            case ast.BinOp(left, op, right) if type(op) in _BINARY:
+            case ast.BinOp(left, op, right) if type(op) in BINARY:
                 a, b = self.value(left), self.value(right)
-                return self.value_of(f"{_BINARY[type(op)]} i64 {a}, {b}")
+                return self.value_of(f"{BINARY[type(op)]} i64 {a}, {b}")
             case ast.UnaryOp(ast.USub(), operand):
                 return self.value_of(f"sub i64 0, {self.value(operand)}")
             case ast.UnaryOp(ast.Invert(), operand):
@@ -329,38 +323,26 @@ class _Function:
 
     def memory(self, name: str, args: list[str], node: ast.expr) -> str:
         match name, args:
-            case "load", [base, slot]:
-                return self.value_of(f"load i64, ptr {self.pointer(base, slot, 8)}")
-            case "store", [base, slot, value]:
-                self.emit(f"store i64 {value}, ptr {self.pointer(base, slot, 8)}")
+            case _, [base, slot, *values] if name in READ:
+                at = self.pointer(base, slot, 8)
+                return self.value_of(READ[name].format(at, *values))
+            case _, [base, slot, value] if name in WRITE:
+                self.emit(WRITE[name].format(self.pointer(base, slot, 8), value))
                 return "0"
-            case "load_i32", [base, offset]:
-                return self.widen(
-                    self.value_of(f"load i32, ptr {self.pointer(base, offset, 1)}"), "i"
-                )
-            case "load_u8", [base, offset]:
-                byte = self.value_of(f"load i8, ptr {self.pointer(base, offset, 1)}")
-                return self.value_of(f"zext i8 {byte} to i64")
-            case "exchange", [base, slot, value]:
-                at = self.pointer(base, slot, 8)
-                return self.value_of(f"atomicrmw xchg ptr {at}, i64 {value} acq_rel")
-            case "add_atomically", [base, slot, value]:
-                at = self.pointer(base, slot, 8)
-                return self.value_of(f"atomicrmw add ptr {at}, i64 {value} acq_rel")
-            case "publish", [base, slot, value]:
-                at = self.pointer(base, slot, 8)
-                self.emit(f"store atomic i64 {value}, ptr {at} release, align 8")
+            case "load_i32" | "load_u8", [base, offset]:
+                type, extend = ("i32", "sext") if name == "load_i32" else ("i8", "zext")
+                part = self.value_of(f"load {type}, ptr {self.pointer(base, offset, 1)}")
+                return self.value_of(f"{extend} {type} {part} to i64")
+            case "replace", [base, slot, old, new]:
+                at, orders = self.pointer(base, slot, 8), "acq_rel monotonic"
+                pair = self.value_of(f"cmpxchg ptr {at}, i64 {old}, i64 {new} {orders}")
+                done = self.value_of(f"extractvalue {{i64, i1}} {pair}, 1")
+                return self.value_of(f"zext i1 {done} to i64")
+            case "relax", []:
+                self.emit(f'call void asm sideeffect "{PAUSE}", "~{{memory}}"()')
                 return "0"
-            case "divide", [a, b]:
-                return self.value_of(f"sdiv i64 {a}, {b}")
-            case "remainder", [a, b]:
-                return self.value_of(f"srem i64 {a}, {b}")
-            case (("min" | "max"), [a, b]):
-                less = self.value_of(f"icmp slt i64 {a}, {b}")
-                first, second = (a, b) if name == "min" else (b, a)
-                return self.value_of(f"select i1 {less}, i64 {first}, i64 {second}")
-            case "leading_zeros", [a]:
-                return self.value_of(f"call i64 @llvm.ctlz.i64(i64 {a}, i1 false)")
+            case _, operands if name in OPERATION:
+                return self.value_of(OPERATION[name].format(*operands))
         self.refuse(node)
 
     # Calls --------------------------------------------------------------------------------------

@@ -73,6 +73,21 @@ def add_atomically(address: Word, slot: Word, value: Word) -> Word:
     _only_translated(address, slot, value)
 
 
+def see(address: Word, slot: Word) -> Word:
+    """Loads what another thread may be writing; nothing later happens before it."""
+    _only_translated(address, slot)
+
+
+def replace(address: Word, slot: Word, old: Word, new: Word) -> Word:
+    """Stores `new` if `old` is there, atomically; whether it was."""
+    _only_translated(address, slot, old, new)
+
+
+def relax() -> None:
+    """Tells the processor that this thread waits in a loop."""
+    _only_translated()
+
+
 def divide(a: Word, b: Word) -> Word:
     """The quotient, rounded towards zero; `b` is not 0."""
     _only_translated(a, b)

@@ -24,6 +24,7 @@ from tapeless.runtime.layout import (
     POLL,
     REGION,
     REGION_THREAD,
+    REGIONS,
     RESULTS,
     SITE,
     STATE,
@@ -40,6 +41,7 @@ from tapeless.runtime.native.memory import (
     reset_arena,
     unlock,
 )
+from tapeless.runtime.native.team import disband
 from tapeless.runtime.words import I32, Extern, Word, add_atomically, address_of, load, local, store
 
 calloc = Extern("calloc", "www")
@@ -119,11 +121,13 @@ def acquire(state: Word, foreign: Word) -> Word:
     store(ctx, PERIOD, FIRST_PERIOD)
     store(ctx, COUNTDOWN, FIRST_PERIOD)
     store(ctx, INTERRUPTED, 0)
+    store(ctx, REGIONS, 0)
     return ctx
 
 
 def finish(ctx: Word) -> None:
     """The call has ended: its memory is free again and the context idle."""
+    disband(ctx)
     if load(ctx, RESULTS) != 0:
         drop_results(ctx)
     reset_arena(ctx)

@@ -36,6 +36,7 @@ from tapeless.raising import (
 from tapeless.raising.races import races
 from tapeless.runtime import machine
 from tapeless.runtime.abi import ArraySlot, KernelType, ScalarSlot, Site, Slot
+from tapeless.runtime.codegen import compile_object
 from tapeless.simplify import checks, dead, forward, hoist, stores
 
 Pass: TypeAlias = Callable[[Fun], Fun]
@@ -140,7 +141,7 @@ def compile(
     proc = lower(fun, layouts, parallel=choices.parallel)
     if CHECKED:
         check_loops(proc)
-    return kernel_type(fun, proc, layouts), machine.compile_object(llvm(proc, choices))
+    return kernel_type(fun, proc, layouts), compile_object(llvm(proc, choices))
 
 
 def llvm(proc: Proc, choices: Choices) -> str:

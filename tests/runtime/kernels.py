@@ -6,8 +6,9 @@ import functools
 
 from tapeless.core.names import Loc
 from tapeless.runtime.abi import ArraySlot, KernelType, ScalarSlot, Site
+from tapeless.runtime.codegen import compile_object
 from tapeless.runtime.kernel import Kernel
-from tapeless.runtime.machine import compile_object, load
+from tapeless.runtime.machine import load
 
 F64, I64 = ScalarSlot("f64"), ScalarSlot("i64")
 VECTOR = ArraySlot("f64", 1)

@@ -11,9 +11,10 @@ import numpy as np
 import pytest
 
 from tapeless.runtime.abi import ArraySlot, KernelType, ScalarSlot
+from tapeless.runtime.codegen import compile_object
 from tapeless.runtime.fastcall import FastEntry, flat
 from tapeless.runtime.kernel import Kernel
-from tapeless.runtime.machine import compile_object, load
+from tapeless.runtime.machine import load
 from tapeless.runtime.plan import (
     AbsentIn,
     ArgumentBack,

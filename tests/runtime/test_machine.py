@@ -7,6 +7,7 @@ import ctypes
 import pytest
 
 from tapeless.runtime import image, machine
+from tapeless.runtime.codegen import compile_object
 from tapeless.runtime.image import Image, ImageError
 from tests.runtime.processes import output
 
@@ -76,7 +77,7 @@ def function(loaded: machine.Loaded, name: str, result: type, *args: type):
 
 @pytest.fixture(scope="module")
 def code() -> bytes:
-    return machine.compile_object(TEXT)
+    return compile_object(TEXT)
 
 
 @pytest.mark.parametrize("own", [True, False])
@@ -125,7 +126,7 @@ def test_what_is_no_object_is_refused(code: bytes):
             Image(data)
     with pytest.raises(ImageError):
         Image(code).address("nowhere")
-    missing = machine.compile_object(
+    missing = compile_object(
         "declare i64 @no_such_symbol()\n"
         "define i64 @f() { %x = call i64 @no_such_symbol() ret i64 %x }"
     )
@@ -135,7 +136,7 @@ def test_what_is_no_object_is_refused(code: bytes):
 
 def test_levels_agree():
     for level in range(4):
-        loaded = machine.load(machine.compile_object(TEXT, level=level, vectorize=level == 3))
+        loaded = machine.load(compile_object(TEXT, level=level, vectorize=level == 3))
         through = function(loaded, "through", ctypes.c_int64, ctypes.c_int64, ctypes.c_int64)
         assert through(1, 5) == 15
 

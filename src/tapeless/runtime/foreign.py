@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from tapeless.core.lazy import Lazy
-from tapeless.runtime import cache, machine, wordcode
+from tapeless.runtime import cache, codegen, machine, wordcode
 from tapeless.runtime.native import blas, lapack, matrices
 
 blas_names = Lazy("scipy.linalg.cython_blas")
@@ -61,7 +61,7 @@ def _code() -> bytes:
     if stored is not None:
         return stored[1]
     text = wordcode.translate(ADAPTORS, ("lapack_table", *FUNCTIONS))
-    data = machine.compile_object(text, level=0, codegen=1)
+    data = codegen.compile_object(text, level=0, codegen=1)
     cache.write(key, None, data)
     return data
 

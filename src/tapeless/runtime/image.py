@@ -1,4 +1,5 @@
-"""Loading object code without LLVM: a linker for the x86-64 ELF objects that it emits.
+"""Loading object code without LLVM: a linker for the x86-64 ELF objects that it emits, one or
+several that call each other.
 
 A kernel from the disk cache must start in milliseconds; importing LLVM alone takes longer. Code and
 constants are laid out first, data behind them. External symbols are reached by stubs through a
@@ -13,7 +14,9 @@ import platform
 import struct
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+
+from tapeless.runtime.parts import unbundle
 
 SUPPORTED = sys.platform == "linux" and platform.machine() == "x86_64"
 
@@ -21,6 +24,7 @@ _X86_64 = 62
 _SYMTAB, _RELA, _NOBITS = 2, 4, 8
 _WRITE, _ALLOC = 1, 2
 _UNDEFINED, _ABSOLUTE, _SECTION_SYMBOL = 0, 0xFFF1, 3
+_LOCAL = 0
 _ABS64, _PC32, _PLT32, _PC64 = 1, 2, 4, 24
 _GOTPCREL = (9, 41, 42)
 _STUB = bytes.fromhex("ff25")  # jmp *[rip + displacement]
@@ -38,7 +42,7 @@ class _Section:
     name: str
     kind: int
     flags: int
-    offset: int
+    contents: bytes
     size: int
     link: int
     info: int
@@ -54,6 +58,7 @@ class _Symbol:
     name: str
     section: int
     value: int
+    local: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,11 +75,10 @@ class Image:
 
     def __init__(self, data: bytes) -> None:
         try:
-            self._sections = list(_sections(data))
-            self._symbols = list(_symbols(data, self._sections))
-            relocations = list(_relocations(data, self._sections))
+            self._sections, symbols, relocations = _read(data)
+            self._symbols = list(_resolved(symbols))
             self._slots = self._table_slots(relocations)
-            self._lay_out(data)
+            self._lay_out()
             self._fill_table()
             for relocation in relocations:
                 self._apply(relocation)
@@ -97,7 +101,7 @@ class Image:
                 slots.setdefault(relocation.symbol, len(slots))
         return slots
 
-    def _lay_out(self, data: bytes) -> None:
+    def _lay_out(self) -> None:
         """Choose every section's place and copy its contents."""
         places: dict[int, int] = {}
         end = 0
@@ -118,9 +122,7 @@ class Image:
         for index, place in places.items():
             section = self._sections[index]
             if section.kind != _NOBITS:
-                memory[place : place + section.size] = data[
-                    section.offset : section.offset + section.size
-                ]
+                memory[place : place + section.size] = section.contents
 
     def _fill_table(self) -> None:
         for index, slot in self._slots.items():
@@ -188,6 +190,31 @@ def _text(data: bytes, start: int) -> str:
     return data[start : data.index(b"\0", start)].decode()
 
 
+def _read(data: bytes) -> tuple[list[_Section], list[_Symbol], list[_Relocation]]:
+    """What is in the object files, numbered through."""
+    sections: list[_Section] = []
+    symbols: list[_Symbol] = []
+    relocations: list[_Relocation] = []
+    for one in unbundle(data):
+        first, first_symbol = len(sections), len(symbols)
+        own = list(_sections(one))
+        for symbol in _symbols(own):
+            known = symbol.section in (_UNDEFINED, _ABSOLUTE)
+            symbols.append(symbol if known else replace(symbol, section=first + symbol.section))
+        for r in _relocations(own):
+            numbered = replace(r, section=first + r.section, symbol=first_symbol + r.symbol)
+            relocations.append(numbered)
+        sections += own
+    return sections, symbols, relocations
+
+
+def _resolved(symbols: list[_Symbol]) -> Iterator[_Symbol]:
+    """Symbols that one object file lacks and another one has stand for those."""
+    defined = {s.name: s for s in symbols if s.section != _UNDEFINED and not s.local}
+    for symbol in symbols:
+        yield defined.get(symbol.name, symbol) if symbol.section == _UNDEFINED else symbol
+
+
 def _sections(data: bytes) -> Iterator[_Section]:
     kind, machine = struct.unpack_from("<HH", data, 16)
     if data[:5] != b"\x7fELF\x02" or kind != 1 or machine != _X86_64:
@@ -199,23 +226,21 @@ def _sections(data: bytes) -> Iterator[_Section]:
         if kind != _NOBITS and offset + length > len(data):
             raise ImageError("truncated")
         title = _text(data, headers[names][4] + name)
-        yield _Section(title, kind, flags, offset, length, link, info, max(align, 1))
+        contents = b"" if kind == _NOBITS else data[offset : offset + length]
+        yield _Section(title, kind, flags, contents, length, link, info, max(align, 1))
 
 
-def _symbols(data: bytes, sections: list[_Section]) -> Iterator[_Symbol]:
+def _symbols(sections: list[_Section]) -> Iterator[_Symbol]:
     for section in sections:
         if section.kind == _SYMTAB:
-            names = sections[section.link].offset
-            for at in range(section.offset, section.offset + section.size, 24):
-                name, info, _, where, value, _ = struct.unpack_from("<IBBHQQ", data, at)
-                is_section = info & 0xF == _SECTION_SYMBOL
-                yield _Symbol("" if is_section else _text(data, names + name), where, value)
+            names = sections[section.link].contents
+            for name, info, _, where, value, _ in struct.iter_unpack("<IBBHQQ", section.contents):
+                title = "" if info & 0xF == _SECTION_SYMBOL else _text(names, name)
+                yield _Symbol(title, where, value, info >> 4 == _LOCAL)
 
 
-def _relocations(data: bytes, sections: list[_Section]) -> Iterator[_Relocation]:
+def _relocations(sections: list[_Section]) -> Iterator[_Relocation]:
     for section in sections:
         if section.kind == _RELA and sections[section.info].loaded:
-            for offset, info, addend in struct.iter_unpack(
-                "<QQq", data[section.offset : section.offset + section.size]
-            ):
+            for offset, info, addend in struct.iter_unpack("<QQq", section.contents):
                 yield _Relocation(section.info, offset, info & 0xFFFFFFFF, info >> 32, addend)

@@ -1,4 +1,4 @@
-"""This machine: what it is, how LLVM text becomes object code for it, how object code is loaded."""
+"""This machine: what it is, and how object code for it is loaded."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from typing import Any
 import llvmlite
 
 from tapeless.core.lazy import Lazy
-from tapeless.runtime import cache, image
+from tapeless.runtime import cache, image, parts
 
 LOG = logging.getLogger("tapeless")
 
@@ -52,7 +52,9 @@ class Loaded:
     def address(self, symbol: str) -> int:
         if self._code is not None:
             return self._code.address(symbol)
-        library = llvm.JITLibraryBuilder().add_object_img(self._data).add_current_process()
+        library = llvm.JITLibraryBuilder().add_current_process()
+        for data in parts.unbundle(self._data):
+            library = library.add_object_img(data)
         library = library.export_symbol(symbol).link(_jit(), f"tapeless.{next(_names)}")
         self._libraries.append(library)
         return int(library[symbol])
@@ -68,40 +70,12 @@ def host() -> Host:
     stored = cache.read(key)
     if stored is not None:
         return Host(**stored[0])
-    _start()
+    start()
     triple = llvm.get_process_triple()
     features = "" if chosen else llvm.get_host_cpu_features().flatten()
     found = Host(triple, chosen or llvm.get_host_cpu_name(), features, *_vectors(triple, features))
     cache.write(key, asdict(found), b"")
     return found
-
-
-def compile_object(
-    text: str, *, level: int = 0, codegen: int = 1, vectorize: bool = False, unroll: bool = False
-) -> bytes:
-    """Object code for the host from an LLVM module.
-
-    `level` 0 runs the few passes that structured code needs; 1 to 3 are LLVM's own pipelines,
-    `vectorize` and `unroll` switch their loop passes on. `codegen`: 0 fastest to compile to 3."""
-    _start()
-    module = llvm.parse_assembly(text)
-    machine = _target_machine(codegen)
-    module.triple = machine.triple
-    module.data_layout = str(machine.target_data)
-    options = llvm.create_pipeline_tuning_options(speed_level=max(level, 1))
-    options.loop_vectorization = options.slp_vectorization = vectorize
-    options.loop_interleaving = vectorize
-    options.loop_unrolling = unroll
-    builder = llvm.create_pass_builder(machine, options)
-    if level == 0:
-        passes = llvm.create_new_module_pass_manager()
-        passes.add_sroa_pass()
-        passes.add_instruction_combine_pass()
-        passes.add_simplify_cfg_pass()
-    else:
-        passes = builder.getModulePassManager()
-    passes.run(module, builder)
-    return bytes(machine.emit_object(module))
 
 
 def load(data: bytes) -> Loaded:
@@ -111,7 +85,7 @@ def load(data: bytes) -> Loaded:
             return Loaded(image.Image(data), data)
         except image.ImageError as e:
             LOG.debug("linked by LLVM: %s", e)
-    _start()
+    start()
     return Loaded(None, data)
 
 
@@ -144,13 +118,14 @@ def _initialize() -> None:
     llvm.initialize_native_asmparser()  # for inline assembly
 
 
-def _start() -> None:
+def start() -> None:
+    """LLVM is ready for use."""
     with _starting:
         _initialize()
 
 
-@functools.cache
-def _target_machine(codegen: int) -> Any:
+def target_machine(codegen: int) -> Any:
+    """LLVM's code generator for this machine; no two threads may use one at a time."""
     here = host()
     target = llvm.Target.from_triple(here.triple)
     return target.create_target_machine(
@@ -160,4 +135,4 @@ def _target_machine(codegen: int) -> Any:
 
 @functools.cache
 def _jit() -> Any:
-    return llvm.create_lljit_compiler(_target_machine(2))
+    return llvm.create_lljit_compiler(target_machine(2))

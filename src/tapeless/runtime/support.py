@@ -19,7 +19,7 @@ import numpy as np
 from numpy._core import _multiarray_umath  # type: ignore[attr-defined]  # no stubs
 
 from tapeless.core.lazy import Lazy
-from tapeless.runtime import cache, layout, machine
+from tapeless.runtime import cache, codegen, layout, machine
 
 build = Lazy("tapeless.runtime.native.build")
 _EXPORTS = (
@@ -128,7 +128,7 @@ def _code() -> machine.Loaded:
     stored = cache.read(key)
     if stored is not None:
         return machine.load(stored[1])
-    data = machine.compile_object(build.text(_EXPORTS), level=0, codegen=1)
+    data = codegen.compile_object(build.text(_EXPORTS), level=0, codegen=1)
     cache.write(key, None, data)
     return machine.load(data)
 

@@ -43,6 +43,8 @@ LONGEST = 300  # statements of a consumer
 
 def run(fun: Fun) -> Fun:
     walk = _Fuser(fun)
+    if not any(map(walk.producer, statements(fun.body))):
+        return fun
     walk.facts.params(fun.params)
     body = walk.body(fun.body)
     return replace(fun, body=body) if walk.changed else fun

@@ -19,6 +19,7 @@ from tapeless.core.types import Scalar
 from tapeless.ir.syntax import (
     IGNORE,
     Body,
+    Exp,
     For,
     Fun,
     If,
@@ -39,6 +40,9 @@ def run(fun: Fun) -> Fun:
 
 
 class _Alone(FactsRewriter):
+    def concerns(self, exp: Exp) -> bool:
+        return isinstance(exp, Loop)
+
     def statement(self, stm: Let, out: list[Let]) -> None:
         exp = stm.exp
         if isinstance(exp, Loop):

@@ -44,6 +44,9 @@ def run(fun: Fun) -> Fun:
 
 
 class _Carry(FactsRewriter):
+    def concerns(self, exp: Exp) -> bool:
+        return isinstance(exp, Loop) and isinstance(exp.form, For) and may_depend(exp)
+
     def statement(self, stm: Let, out: list[Let]) -> None:
         exp = stm.exp
         if isinstance(exp, Loop) and isinstance(exp.form, For) and may_depend(exp):

@@ -36,6 +36,9 @@ class Raise(FactsRewriter):
         super().__init__()
         self.meeting: tuple[Var, int] | None = None
 
+    def concerns(self, exp: Exp) -> bool:
+        return isinstance(exp, Loop) and isinstance(exp.form, For)
+
     def statement(self, stm: Let, out: list[Let]) -> None:
         exp = stm.exp
         new = [stm]

@@ -56,6 +56,9 @@ def run(fun: Fun) -> Fun:
 
 
 class _Marked(Raise):
+    def concerns(self, exp: Exp) -> bool:
+        return isinstance(exp, Loop) and isinstance(exp.form, For) and not may_depend(exp)
+
     def statement(self, stm: Let, out: list[Let]) -> None:
         exp = stm.exp
         new = [stm]

@@ -25,6 +25,7 @@ from tapeless.ir.syntax import (
     Alloc,
     Body,
     Each,
+    Exp,
     Fun,
     Index,
     Let,
@@ -46,6 +47,9 @@ class _Nests(FactsRewriter):
         super().__init__()
         self.counts = Counter(a for a in uses(fun.body) if isinstance(a, Var))
         self.mapped: set[Var] = set()  # results of nests, element by element
+
+    def concerns(self, exp: Exp) -> bool:
+        return isinstance(exp, Each)
 
     def statement(self, stm: Let, out: list[Let]) -> None:
         if isinstance(stm.exp, Each):

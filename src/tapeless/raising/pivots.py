@@ -21,6 +21,7 @@ from tapeless.ir.syntax import (
     CHECK,
     PROVED,
     Body,
+    Exp,
     For,
     Fun,
     Index,
@@ -55,6 +56,9 @@ def _has_one_state(loop: Loop) -> bool:
 
 
 class _Pivots(FactsRewriter):
+    def concerns(self, exp: Exp) -> bool:
+        return isinstance(exp, Loop) and isinstance(exp.form, For) and _has_one_state(exp)
+
     def statement(self, stm: Let, out: list[Let]) -> None:
         exp = stm.exp
         if isinstance(exp, Loop) and isinstance(exp.form, For) and _has_one_state(exp):

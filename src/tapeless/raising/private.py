@@ -16,14 +16,12 @@ from tapeless.analysis.enter import entered
 from tapeless.analysis.filled import scratch
 from tapeless.analysis.rewriter import FactsRewriter
 from tapeless.core.names import Var
-from tapeless.ir.syntax import Alloc, Body, Fun, Let, Loop
+from tapeless.ir.syntax import Alloc, Body, Exp, Fun, Let, Loop
 from tapeless.ir.types_of import atom_of
-from tapeless.ir.walk import statements, type_vars, uses
+from tapeless.ir.walk import type_vars, uses
 
 
 def run(fun: Fun) -> Fun:
-    if not any(isinstance(s.exp, Loop) for s in statements(fun.body)):
-        return fun
     return _Private(fun).run(fun)
 
 
@@ -31,6 +29,9 @@ class _Private(FactsRewriter):
     def __init__(self, fun: Fun) -> None:
         super().__init__()
         self.used = Counter(a for a in uses(fun.body) if isinstance(a, Var))
+
+    def concerns(self, exp: Exp) -> bool:
+        return isinstance(exp, Loop)
 
     def statement(self, stm: Let, out: list[Let]) -> None:
         self.emit(self.loop(stm, stm.exp) if isinstance(stm.exp, Loop) else stm, out)

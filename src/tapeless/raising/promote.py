@@ -47,6 +47,9 @@ def run(fun: Fun) -> Fun:
 class _Promote(FactsRewriter):
     """Inner loops first; facts describe the place that the walk is at."""
 
+    def concerns(self, exp: Exp) -> bool:
+        return isinstance(exp, Loop) and isinstance(exp.form, For)
+
     def statement(self, stm: Let, out: list[Let]) -> None:
         exp = stm.exp
         new = [stm]

@@ -14,7 +14,7 @@ from tapeless.analysis.enter import after
 from tapeless.analysis.rewriter import FactsRewriter
 from tapeless.core.names import Atom, Const, Var
 from tapeless.core.types import INDEX, i64
-from tapeless.ir.syntax import Body, For, Fun, Let, Loop, Prim, While
+from tapeless.ir.syntax import Body, Exp, For, Fun, Let, Loop, Prim, While
 from tapeless.ir.walk import bound
 
 
@@ -23,6 +23,9 @@ def run(fun: Fun) -> Fun:
 
 
 class _Count(FactsRewriter):
+    def concerns(self, exp: Exp) -> bool:
+        return isinstance(exp, Loop) and isinstance(exp.form, While)
+
     def statement(self, stm: Let, out: list[Let]) -> None:
         exp = stm.exp
         if isinstance(exp, Loop) and isinstance(exp.form, While):

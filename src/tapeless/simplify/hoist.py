@@ -38,6 +38,9 @@ def run(fun: Fun) -> Fun:
 
 
 class _Hoist(FactsRewriter):
+    def concerns(self, exp: Exp) -> bool:
+        return isinstance(exp, Loop | Each | Fold | Scan)
+
     def statement(self, stm: Let, out: list[Let]) -> None:
         if bodies_of(stm.exp):
             stm = Let(stm.outs, self.loop(stm.exp, out), stm.loc)

@@ -13,11 +13,14 @@ from tapeless.analysis.enter import after, entered
 from tapeless.analysis.facts import Facts
 from tapeless.core.names import Var
 from tapeless.ir.syntax import Body, Exp, Fun, Index, Let, Update, all_proved
-from tapeless.ir.walk import map_bodies, uses
+from tapeless.ir.walk import map_bodies, statements, uses
 from tapeless.simplify.memory import apart, same_place
 
 
 def run(fun: Fun) -> Fun:
+    updates = {s.outs[0]: s.exp for s in statements(fun.body) if isinstance(s.exp, Update)}
+    if not any(e.array in updates for e in updates.values()):
+        return fun
     counts = Counter(a for a in uses(fun.body) if isinstance(a, Var))
     walk = _Overwritten(counts)
     walk.facts.params(fun.params)

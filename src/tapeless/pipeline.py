@@ -7,6 +7,7 @@ from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from tapeless.analysis.verify import verify as check
 from tapeless.core.names import Atom
 from tapeless.core.types import Array
 from tapeless.emit.kernel import emit, symbol
@@ -14,7 +15,6 @@ from tapeless.emit.target import Target
 from tapeless.errors import CompileError
 from tapeless.fuse import horizontal, vertical
 from tapeless.ir.syntax import Fun
-from tapeless.ir.verify import verify as check
 from tapeless.loop.syntax import Proc
 from tapeless.loop.verify import verify as check_loops
 from tapeless.lower.kernel import lower

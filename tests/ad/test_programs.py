@@ -213,3 +213,38 @@ def test_gradient_of_sparse_clusters(n: int):
     np.add.at(expected, at, 2 * apart[np.arange(n), at])
     got = tp.grad(nearest)(centroids, points[rows, columns], columns, starts)
     np.testing.assert_allclose(got, expected, rtol=1e-12, atol=1e-12)
+
+
+def lstm(W, U, b, inputs, target):
+    """A cell whose gates are slices of one product: sizes that only arithmetic shows to agree."""
+    hidden = U.shape[0] // 4
+    h, c = np.zeros((len(target), hidden)), np.zeros((len(target), hidden))
+    for t in range(inputs.shape[1]):
+        gates = inputs[:, t] @ W.T + h @ U.T + b
+        i, f = (
+            1 / (1 + np.exp(-gates[:, :hidden])),
+            1 / (1 + np.exp(-gates[:, hidden : 2 * hidden])),
+        )
+        o = 1 / (1 + np.exp(-gates[:, 3 * hidden :]))
+        c = f * c + i * np.tanh(gates[:, 2 * hidden : 3 * hidden])
+        h = o * np.tanh(c)
+    return np.sum((h - target) ** 2)
+
+
+def test_sliced_gates_of_a_recurrence():
+    rng = np.random.default_rng(0)
+    W, U, b = (0.3 * rng.standard_normal(s) for s in ((12, 2), (12, 3), 12))
+    inputs, target = rng.standard_normal((4, 5, 2)), rng.standard_normal((4, 3))
+    assert tp.jit(lstm)(W, U, b, inputs, target) == pytest.approx(lstm(W, U, b, inputs, target))
+    gradients = tp.grad(lstm, argnums=(0, 1, 2))(W, U, b, inputs, target)
+    way = tuple(rng.standard_normal(a.shape) for a in (W, U, b))
+
+    def at(s: float) -> float:
+        return lstm(*(a + s * d for a, d in zip((W, U, b), way, strict=True)), inputs, target)
+
+    slope = (8 * (at(1e-3) - at(-1e-3)) - at(2e-3) + at(-2e-3)) / 12e-3
+    assert sum(map(np.vdot, gradients, way)) == pytest.approx(slope, rel=1e-9)
+    along = tp.hvp(lambda w: lstm(w, U, b, inputs, target), (W,), (way[0],))
+    eps = 1e-4 * way[0]
+    left, right = (tp.grad(lstm)(W + d, U, b, inputs, target) for d in (-eps, eps))
+    np.testing.assert_allclose(along, (right - left) / 2e-4, rtol=1e-5, atol=1e-7)

@@ -21,6 +21,7 @@ import numpy as np
 
 import tapeless as tp
 from tapeless import pipeline
+from tapeless.analysis.verify import verify
 from tapeless.api import store
 from tapeless.api.store import types_only
 from tapeless.core.types import from_numpy
@@ -42,7 +43,6 @@ from tapeless.frontend.signature import (
 from tapeless.frontend.trace import trace
 from tapeless.ir.interp import interpret
 from tapeless.ir.syntax import Fun
-from tapeless.ir.verify import verify
 
 
 @dataclass(frozen=True)

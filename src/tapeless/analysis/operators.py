@@ -33,6 +33,20 @@ def value_of(facts: Facts, var: Var, op: str, args: tuple[Atom, ...]) -> Poly:
     return me
 
 
+def chosen(facts: Facts, op: str, args: tuple[Atom, ...]) -> Atom | None:
+    """c ? a : b where c is known; min(a, b) ⇒ a where a ≤ b is known."""
+    if op == "select":
+        truth = facts.decide(args[0])
+        return None if truth is None else args[1] if truth else args[2]
+    if op in ("min", "max") and args[0].dtype is i64:
+        a, b = args
+        if facts.decide_prim("le", (a, b)):
+            return a if op == "min" else b
+        if facts.decide_prim("le", (b, a)):
+            return b if op == "min" else a
+    return None
+
+
 def _exact(facts: Facts, op: str, args: tuple[Atom, ...]) -> Poly | None:
     if op not in ("add", "sub", "mul", "neg"):
         return None

@@ -2,10 +2,31 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import TypeAlias
+
 from tapeless.core.names import Atom, Var
 from tapeless.core.types import Array, Size, Type
-from tapeless.ir.syntax import Exp, Prim
+from tapeless.ir.invalid import InvalidIR
+from tapeless.ir.syntax import Body, Exp, Fun, Let, Prim
 from tapeless.ir.types_of import size_of
+
+Class: TypeAlias = tuple[Size, ...]  # sizes that are equal
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Doubt:
+    """Pairs of sizes that must be equal in front of `stm`, or at the `end` of a body of it, where
+    checks make those of each class equal."""
+
+    stm: Let
+    end: Body | None
+    sizes: tuple[tuple[Size, Size], ...]
+    classes: tuple[Class, ...]
+    problem: str
+
+    def error(self, fun: Fun) -> InvalidIR:
+        return InvalidIR(self.problem, self.stm, fun)
 
 
 class Sizes:
@@ -56,3 +77,20 @@ class Sizes:
         if isinstance(a, Array) and isinstance(b, Array):
             return a.rank == b.rank and all(map(self.same, a.shape, b.shape))
         return True
+
+    def apart(self, a: Type, b: Type) -> tuple[tuple[Size, Size], ...]:
+        """The sizes by which two types of arrays differ; nothing if they differ otherwise too."""
+        if not isinstance(a, Array) or not isinstance(b, Array):
+            return ()
+        if a.dtype != b.dtype or a.rank != b.rank:
+            return ()
+        pairs = zip(a.shape, b.shape, strict=True)
+        return tuple((m, n) for m, n in pairs if not self.same(m, n))
+
+    def classes(self) -> tuple[Class, ...]:
+        """What is known to be equal."""
+        found: dict[Size, list[Size]] = {}
+        for size in self.parent:
+            root = self.root(size)
+            found.setdefault(root, [root]).append(size)
+        return tuple(map(tuple, found.values()))

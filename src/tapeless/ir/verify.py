@@ -5,10 +5,7 @@ A pass that breaks one gets `InvalidIR` with the statement. `unique=True` adds `
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import NoReturn, assert_never
+from typing import assert_never
 
 from tapeless.core.exceptions import exception_named
 from tapeless.core.names import Atom, Var
@@ -16,8 +13,8 @@ from tapeless.core.prims import CASTS, OPS
 from tapeless.core.types import BOOL, INDEX, Array, Scalar, Type, i64
 from tapeless.ir.callees import is_known
 from tapeless.ir.effects import is_pure
-from tapeless.ir.invalid import InvalidIR
-from tapeless.ir.sizes import Sizes
+from tapeless.ir.scopes import AccInfo, Scopes
+from tapeless.ir.sizes import Doubt
 from tapeless.ir.syntax import (
     CHECK,
     IGNORE,
@@ -51,7 +48,6 @@ from tapeless.ir.syntax import (
 )  # fmt: skip
 from tapeless.ir.types_of import lift, state_types, types_of
 from tapeless.ir.unique import verify_unique
-from tapeless.ir.walk import type_vars
 
 READ_MODES = PROVED + CHECK + WRAP
 WRITE_MODES = READ_MODES + IGNORE
@@ -60,32 +56,21 @@ REVERSE_KINDS = ("auto", "store", "checkpoint", "recompute", "invert", "each")
 
 def verify(fun: Fun, *, unique: bool = False) -> None:
     """Raise InvalidIR unless `fun` keeps the rules of Core."""
-    _Verifier(fun).run()
+    for doubt in doubts(fun):
+        raise doubt.error(fun)
     if unique:
         verify_unique(fun)
 
 
-@dataclass(slots=True)
-class _AccInfo:
-    """An accumulator in scope: how often it is put to, and under how many loops it was bound."""
+def doubts(fun: Fun) -> list[Doubt]:
+    """Sizes that must be equal and that neither names nor checks show to be so; everything else
+    that breaks a rule is raised."""
+    verifier = _Verifier(fun)
+    verifier.run()
+    return verifier.doubts
 
-    acc: Acc
-    repeats: int
-    sites: int = 0
 
-
-class _Verifier:
-    def __init__(self, fun: Fun) -> None:
-        self.top = fun
-        self.stm: Let | None = None
-        self.visible: set[Var] = set()
-        self.bound: set[Var] = set()
-        self.scopes: list[list[Var]] = [[]]
-        self.defs: dict[Var, Exp] = {}
-        self.accs: dict[Var, _AccInfo] = {}
-        self.sizes = Sizes()
-        self.repeats = 0  # loops and folds around the current statement
-
+class _Verifier(Scopes):
     def run(self) -> None:
         fun = self.top
         self.binds(fun.params)
@@ -93,81 +78,6 @@ class _Verifier:
         for v in fun.writes:
             self.need(v in fun.params and v.is_array, f"{v} in `writes` is no array parameter")
         self.body(fun.body)
-
-    # complaints
-    def fail(self, problem: str) -> NoReturn:
-        raise InvalidIR(problem, self.stm, self.top)
-
-    def need(self, holds: bool, problem: str) -> None:
-        if not holds:
-            self.fail(problem)
-
-    def same(self, found: Type, wanted: Type, what: str) -> None:
-        if not self.sizes.same_type(found, wanted):
-            self.fail(f"{what} has type {found}, but {wanted} is needed")
-
-    # scopes
-    @contextmanager
-    def scope(self, *, repeated: bool = False) -> Iterator[None]:
-        mark = self.sizes.mark()
-        self.scopes.append([])
-        self.repeats += repeated
-        yield
-        self.repeats -= repeated
-        for var in self.scopes.pop():
-            self.visible.discard(var)
-            self.accs.pop(var, None)
-        self.sizes.undo(mark)
-
-    def bind(self, var: Var, acc: _AccInfo | None = None) -> None:
-        self.need(var not in self.bound, f"{var} is bound twice")
-        for size in type_vars(var.type):
-            self.need(size in self.visible, f"size {size} of {var} is not in scope")
-            self.same(size.type, INDEX, f"size {size} of {var}")
-        if isinstance(var.type, Array):
-            negative = any(isinstance(s, int) and s < 0 for s in var.type.shape)
-            self.need(not negative, f"{var} has a negative size")
-        self.bound.add(var)
-        self.scopes[-1].append(var)
-        if acc is None:
-            self.visible.add(var)
-        else:
-            self.accs[var] = acc
-
-    def binds(self, vars: Sequence[Var]) -> None:
-        for var in vars:
-            self.bind(var)
-
-    def counter(self, var: Var) -> None:
-        self.same(var.type, INDEX, f"index {var}")
-        self.bind(var)
-
-    # operands
-    def use(self, atom: Atom) -> None:
-        if isinstance(atom, Var) and atom not in self.visible:
-            self.need(atom not in self.accs, f"accumulator {atom} is used as a value")
-            self.fail(f"{atom} is not in scope")
-
-    def uses(self, atoms: Sequence[Atom], wanted: Sequence[Type], what: str) -> None:
-        self.need(len(atoms) == len(wanted), f"{len(atoms)} {what}s, but {len(wanted)} are needed")
-        for atom, type in zip(atoms, wanted, strict=True):
-            self.use(atom)
-            self.same(atom.type, type, f"{what} {atom}")
-
-    def indices(self, atoms: Sequence[Atom], what: str = "index") -> None:
-        self.uses(atoms, [INDEX] * len(atoms), what)
-
-    def array(self, var: Var) -> Array:
-        self.use(var)
-        if not isinstance(var.type, Array):
-            self.fail(f"{var} is not an array")
-        return var.type
-
-    def at(self, at: Sequence[Atom], modes: str, rank: int, legal: str) -> None:
-        self.indices(at)
-        self.need(len(at) == rank, f"{len(at)} indices, but the rank is {rank}")
-        self.need(len(modes) == rank, f"{len(modes)} index modes, but the rank is {rank}")
-        self.need(all(m in legal for m in modes), f"index modes {modes!r} are not among {legal!r}")
 
     # statements
     def body(self, body: Body) -> None:
@@ -305,7 +215,7 @@ class _Verifier:
             self.body(body)
             self.stm = stm
             self.need(len(body.results) == len(outs), "an arm has another number of results")
-            self.uses(body.results, state_types(outs, body.results), "result")
+            self.uses(body.results, state_types(outs, body.results), "result", body)
 
     def loop(self, exp: Loop, outs: tuple[Var, ...]) -> tuple[Type, ...]:
         stm, params = self.stm, exp.params
@@ -327,7 +237,8 @@ class _Verifier:
             self.body(exp.body)
             self.stm = stm
             self.need(len(exp.body.results) == len(params), "as many results as state variables")
-            self.uses(exp.body.results, state_types(params, exp.body.results), "next state")
+            types = state_types(params, exp.body.results)
+            self.uses(exp.body.results, types, "next state", exp.body)
         self.need(len(outs) == len(params), "as many outputs as state variables")
         return state_types(params, outs)
 
@@ -353,11 +264,12 @@ class _Verifier:
             self.body(exp.body)
             self.stm = stm
             for out, result in zip(outs, exp.body.results, strict=False):
-                self.same(lift(result.type, exp.sizes), out.type, f"element result {result}")
+                found = lift(result.type, exp.sizes)
+                self.same(found, out.type, f"element result {result}", exp.body)
         return tuple(o.type for o in outs[:count]) + finals
 
     def acc(self, acc: Acc) -> None:
-        info = _AccInfo(acc, self.repeats)
+        info = AccInfo(acc, self.repeats)
         if isinstance(acc.op, Monoid):
             elements = self.monoid(acc.op)
             self.need(len(elements) == len(acc.vars), "as many accumulators as monoid components")
@@ -384,7 +296,7 @@ class _Verifier:
             stm = self.stm
             self.body(m.body)
             self.stm = stm
-            self.uses(m.body.results, types, "result of the monoid")
+            self.uses(m.body.results, types, "result of the monoid", m.body)
             self.pure(m.body, "body of a monoid")
         return types
 
@@ -396,5 +308,5 @@ class _Verifier:
             self.counter(exp.var)
             self.body(exp.body)
             self.stm = stm
-            self.uses(exp.body.results, types, "element")
+            self.uses(exp.body.results, types, "element", exp.body)
         return types

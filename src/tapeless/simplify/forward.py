@@ -16,6 +16,7 @@ from dataclasses import replace
 from tapeless.analysis import poly
 from tapeless.analysis.enter import after, entered, prove_modes
 from tapeless.analysis.facts import Facts
+from tapeless.analysis.operators import chosen
 from tapeless.core.names import Atom, Const, Loc, Var
 from tapeless.core.prims import COMMUTATIVE
 from tapeless.core.types import INDEX, Scalar
@@ -139,8 +140,8 @@ class _Forward(Rewriter):
         if known is None and stm.outs[0].dtype.is_bool:
             truth = facts.decide_prim(op, args)
             known = None if truth is None else Const(truth, out.dtype)
-        if known is None and op in ("select", "min", "max"):
-            known = self.choice(op, args)
+        if known is None:
+            known = chosen(facts, op, args)
         if known is not None:
             self.map[out] = known
             return
@@ -181,20 +182,6 @@ class _Forward(Rewriter):
             self.map[out] = same
         elif same is None and self.find(stm, ("value", poly.key(value))):
             self.out.pop()
-
-    def choice(self, op: str, args: tuple[Atom, ...]) -> Atom | None:
-        """c ? a : b where c is known; min(a, b) ⇒ a where a ≤ b is known."""
-        facts = self.facts
-        if op == "select":
-            truth = facts.decide(args[0])
-            return None if truth is None else args[1] if truth else args[2]
-        a, b = args
-        if a.type == INDEX:
-            if facts.decide_prim("le", (a, b)):
-                return a if op == "min" else b
-            if facts.decide_prim("le", (b, a)):
-                return b if op == "min" else a
-        return None
 
     # memory
     def index(self, stm: Let, exp: Index) -> None:

@@ -286,7 +286,7 @@ class Arrays:
         m.loops += 1
         want = m.pick("iff")
         try:
-            if m.loops == 1 and m.chance(0.3):
+            if m.loops == 1 and m.chance(0.3) and a.dims[0] != "n":  # no rows have no length
                 inner = self.comprehension_row(depth, want)
             else:
                 inner = self.s.number(2, want)

@@ -13,7 +13,10 @@ from pathlib import Path
 
 import numpy as np
 
+import tapeless as tp
+from benchmarks import memory as programs
 from benchmarks.clock import race
+from tools.measured_memory import peak_bytes
 
 CHILD = """
 import json, sys, time
@@ -81,8 +84,6 @@ def call_overhead() -> dict[str, float]:
     """Nanoseconds of a call with three small arrays."""
     import numba  # noqa: PLC0415  # a peer that may be missing
 
-    import tapeless as tp  # noqa: PLC0415  # imported late: its import is timed in a child
-
     def axpy(x, y, out):
         for i in range(out.size):
             out[i] = 2.0 * x[i] + y[i]
@@ -96,8 +97,6 @@ def call_overhead() -> dict[str, float]:
 
 def recompilations() -> dict[str, float]:
     """Compilations of one function over the sizes 2 … 200, and with size 1 too."""
-    import tapeless as tp  # noqa: PLC0415
-
     @tp.jit
     def total(x, y):
         return np.sum(x * y + 1.0)
@@ -111,10 +110,6 @@ def recompilations() -> dict[str, float]:
 
 def memory() -> dict[str, float]:
     """Bytes held at one time beside the arguments: as compiled code asks for them, as predicted."""
-    import tapeless as tp  # noqa: PLC0415
-    from benchmarks import memory as programs  # noqa: PLC0415
-    from tools.measured_memory import peak_bytes  # noqa: PLC0415
-
     rows: dict[str, float] = {}
     for name, (source, args) in programs.cases().items():
         compiled = tp.jit(source)

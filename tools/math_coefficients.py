@@ -188,11 +188,12 @@ def main() -> None:
     tables: dict[str, object] = dict(constants())
     for name, (f, lo, hi, fine, coarse) in POLYNOMIALS.items():
         forms = [(64, fine), (32, coarse)] if coarse else [(64, fine)]
-        tables[name] = {
+        fitted = {
             bits: tuple(rounded(c, bits) for c in fit(f, lo, hi, tolerance))
             for bits, tolerance in forms
         }
-        print(name, {b: len(c) for b, c in tables[name].items()})  # type: ignore[attr-defined]
+        tables[name] = fitted
+        print(name, {b: len(c) for b, c in fitted.items()})
     head = '"""Written by tools/math_coefficients.py: do not edit."""\n'
     TARGET.write_text(head + "".join("\n" + render(n, v) for n, v in tables.items()))
 

@@ -51,7 +51,8 @@ def derived(f: Callable[..., Any], kind: str, run: Callable[..., Any]) -> Callab
         hints = declared_arrays(hints_of(inner))
         made.__annotations__ = {k: hint for k, hint in hints.items() if k in names}
     made.__doc__ = f"{run.__doc__ or kind} ({name})"
-    return jitted(made, _settings(f, names))  # type: ignore[no-any-return]
+    compiled: Callable[..., Any] = jitted(made, _settings(f, names))
+    return compiled
 
 
 def _inner(f: Any) -> types.FunctionType | None:
@@ -122,9 +123,9 @@ def _code(
     """Code of the function in `text`, as if it stood at this place."""
     tree = ast.parse(text)
     for node in ast.walk(tree):
-        if hasattr(node, "lineno"):
-            node.lineno, node.col_offset = line, col  # type: ignore[attr-defined]
-            node.end_lineno, node.end_col_offset = end_line, end_col  # type: ignore[attr-defined]
+        if isinstance(node, ast.stmt | ast.expr | ast.arg | ast.keyword):
+            node.lineno, node.col_offset = line, col
+            node.end_lineno, node.end_col_offset = end_line, end_col
     (maker,) = tree.body
     assert isinstance(maker, ast.FunctionDef)
     (node,) = maker.body

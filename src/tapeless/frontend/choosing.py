@@ -53,7 +53,7 @@ def _best_of_few(t: Tracer, kind: str, items: list[Value], key: Value) -> Value:
         other = _called(t, key, item)
         test = truth_of(t, compare(t, "Lt" if kind == "min" else "Gt", other, measure))
         chosen, measure = (
-            _either(t, test, lambda a=a: a, lambda b=b: b)  # type: ignore[misc]
+            _either(t, test, lambda a=a: a, lambda b=b: b)  # type: ignore[misc]  # defaults hide it
             for a, b in ((item, chosen), (other, measure))
         )
     return chosen

@@ -110,9 +110,8 @@ def cell_of(body: Body, param: Var) -> tuple[int, tuple[Atom, ...], str] | None:
     seen: set[Atom] = set()
     for k, stm in enumerate(body.stms):
         exp = stm.exp
-        touches = isinstance(exp, Index | Update) and exp.array in versions and exp.at == at
-        if touches:
-            return k, at, exp.modes  # type: ignore[union-attr]
+        if isinstance(exp, Index | Update) and exp.array in versions and exp.at == at:
+            return k, at, exp.modes
         inner = [s.exp for b in bodies_of(exp) for s in statements(b)]
         if any(isinstance(e, Index | Update) and e.array in versions for e in inner):
             known = all(a in seen for a in at if a in born)

@@ -40,7 +40,8 @@ LOOP_OVERHEAD = 4.0
 REDUCTION = 12.0  # to join the lanes of one accumulator
 TAIL = 6.0  # the masked last round of a loop in lanes
 GATHER, SCATTER, COLLIDE = 8.0, 14.0, 30.0
-MATH_COST, DIVISION = 20.0, 6.0
+QUICK_MATH, MATH_COST, DIVISION = 30.0, 50.0, 12.0
+QUICK = frozenset({"exp", "exp2", "log", "log2", "sin", "cos"})
 SLOW = frozenset({"div", "sqrt", "floordiv", "mod", "fmod", "pow"})
 
 
@@ -85,7 +86,7 @@ class Cost:
     def exp(self, exp: Exp, lanes: Motion | None) -> float:
         match exp:
             case Prim(op):
-                return MATH_COST if op in MATH else DIVISION if op in SLOW else 1.0
+                return operator(op)
             case Index(array, at):
                 return 1.0 if lanes is None else self.access(lanes, array, at, GATHER)
             case Update(array, at):
@@ -154,3 +155,10 @@ class Cost:
             return 2.0
         step = lanes.access(at, targets[0].shape, reversed=False)
         return 1.5 if step == 0 else 2.0 if step == 1 else COLLIDE
+
+
+def operator(op: str) -> float:
+    """The cost of an operator, of one element or of a vector."""
+    if op in MATH:
+        return QUICK_MATH if op in QUICK else MATH_COST
+    return DIVISION if op in SLOW else 1.0

@@ -122,7 +122,7 @@ class _Scheduler:
         for d in order:
             kind = SIMD if d == lane else SEQ
             levels.append(Level(d, kind, rows=ROWS if d == tile else 1))
-        number, inner = self.work(exp, lane is not None or self.lanes_within(exp.body))
+        number, inner = self.work(exp, self.choose(exp).cost if lanes else None)
         self.plans.set(exp, Plan(tuple(levels), number, inner))
         self.body(
             exp.body,
@@ -263,16 +263,13 @@ class _Scheduler:
         )
         return known and ends and self.cost.exp(exp, None) < TOO_LITTLE_WORK
 
-    def lanes_within(self, body: Body) -> bool:
-        nests = (s.exp for s in statements(body) if isinstance(s.exp, Each))
-        return any(self.choose(e).dim is not None for e in nests)
-
-    def work(self, exp: Each, in_lanes: bool) -> tuple[int, tuple[Atom, ...]]:
+    def work(self, exp: Each, lanes: float | None) -> tuple[int, tuple[Atom, ...]]:
         """Operations of one cell, in eighths of one that lanes do not share: a number, times sizes
-        of the costliest chain of inner nests."""
+        of the costliest chain of inner nests. `lanes`: the cost of the nest as it runs in lanes."""
         inside = bound(exp.body) | set(exp.vars)
         sizes: list[Atom] = []
-        number = self.cost.body(exp.body, None) * (1 if in_lanes else LANES)
+        cost = self.cost.exp(exp, None) if lanes is None else lanes
+        number = LANES * cost / max(self.cost.trips(exp), 1.0)
         body: Body | None = exp.body
         while body is not None:
             nests = [s.exp for s in body.stms if isinstance(s.exp, Each | Scan | Loop)]

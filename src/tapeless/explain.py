@@ -115,7 +115,9 @@ def explain(g: Any, *args: Any, **kwargs: Any) -> Explanation:
 def stages(seen: Look) -> dict[str, str]:
     settings = seen.settings
     layouts = seen.layouts
-    proc = lower(seen.optimised, layouts, parallel=settings.parallel)
+    proc = lower(
+        seen.optimised, layouts, parallel=settings.parallel, deterministic=settings.deterministic
+    )
     return {
         "core": show_core(seen.traced),
         "optimised": show_core(seen.optimised),
@@ -248,6 +250,8 @@ class Decisions:
             text = f"{names[level.dim]} {KINDS[level.kind]}"
             if level.blocks:
                 text = f"blocks of {text}"
+            if level.copies:
+                text += ", each adding to copies of its own"
             if level.rows > 1:
                 text += f", {level.rows} at a time"
             parts.append(text)

@@ -138,7 +138,7 @@ def compile(
     fun: Fun, layouts: Sequence[str], choices: Choices = DEFAULT
 ) -> tuple[KernelType, bytes]:
     """An optimised program as a kernel for arrays of these layouts, and its object file."""
-    proc = lower(fun, layouts, parallel=choices.parallel)
+    proc = lower(fun, layouts, parallel=choices.parallel, deterministic=choices.deterministic)
     if CHECKED:
         check_loops(proc)
     return kernel_type(fun, proc, layouts), compile_object(llvm(proc, choices))

@@ -17,6 +17,7 @@ from test_lower import PROGRAMS
 from tapeless.ir.parse import parse
 from tapeless.ir.syntax import Each
 from tapeless.loop.syntax import SEQ, SIMD, THREADS, Alloc, Block, Copy, For, If, Scope, Stm, While
+from tapeless.lower.plan import Plan
 from tapeless.lower.schedule import schedule
 
 
@@ -68,9 +69,82 @@ def test_operators_that_do_not_commute_are_not_in_lanes():
     assert loops("argmax") == [(SEQ, "i")]
 
 
-def test_colliding_sums_are_not_shared_among_threads():
-    assert all(kind != THREADS for kind, _ in loops("histogram", parallel=True))
-    assert all(kind != THREADS for kind, _ in loops("outer_puts", parallel=True))
+def test_threads_share_colliding_sums_by_copies():
+    for name in ("histogram", "outer_puts"):
+        (level,) = [x for x in plan_of(PROGRAMS[name][0]).levels if x.kind == THREADS]
+        assert level.copies
+
+
+def test_threads_prefer_a_dimension_without_collisions():
+    levels = plan_of(COLUMN_SUMS).levels
+    assert [(x.dim, x.copies) for x in levels if x.kind == THREADS] == [(1, False)]
+
+
+def test_what_does_not_commute_is_cut_along_its_outermost_dimension_only():
+    (level,) = [x for x in plan_of(LAST_OF).levels if x.kind == THREADS]
+    assert (level.dim, level.copies) == (0, True)
+    few = LAST_OF.replace("i < n, j < m", "i < 2, j < m").replace("x: f64[n, m]", "x: f64[2, m]")
+    assert not any(x.kind == THREADS for x in plan_of(few).levels)
+
+
+def plan_of(text: str) -> Plan:
+    """The plan of the outermost nest of a program."""
+    fun = parse(text)
+    exp = next(s.exp for s in fun.body.stms if isinstance(s.exp, Each) and s.exp.accs)
+    return schedule(fun, parallel=True).of(exp)
+
+
+COLUMN_SUMS = """
+fun column_sums(n: i64, m: i64, x: f64[n, m], *s: f64[m]) {
+  r: f64[m] = each (i < n, j < m) with (a: f64[m] += s) {
+    v: f64 = x[i, j]
+    put a[j] <- v
+    return
+  }
+  return r
+}
+"""
+# The last element that is not nan, by place.
+LAST_OF = """
+fun last_of(n: i64, m: i64, k: i64, x: f64[n, m], at: i64[m], *s: f64[k]) {
+  r: f64[k] = each (i < n, j < m) with ((a: f64[k]) = (s) by op (l: f64) (q: f64) neutral (nan) {
+    known: bool = q == q
+    w: f64 = select(known, q, l)
+    return w
+  }) {
+    v: f64 = x[i, j]
+    c: i64 = at[j]
+    put a[c!] <- v
+    return
+  }
+  return r
+}
+"""
+LONG = """
+fun long(n: i64, m: i64, x: f64[n], at: i64[n], *s: f64[m], *t: i64[m]) {
+  a: f64[m], b: i64[m], c: f64 = each (i < n) with (
+    p: f64[m] += s, q: i64[m] min= t, r: f64 += 0.0
+  ) {
+    v: f64 = x[i]
+    e: f64 = erf(v)
+    f: f64 = erf(e)
+    k: i64 = at[i]
+    put p[k!] <- f
+    put q[k!] <- i
+    put r <- e
+    return
+  }
+  return c, a, b
+}
+"""
+
+
+@pytest.mark.parametrize("n", [0, 1, 5, 3_000])
+@pytest.mark.parametrize("layouts", ["CCCC", "SSSS"])
+def test_copies_are_cleared_and_combined(n: int, layouts: str):
+    x = np.random.default_rng(n).standard_normal(n)
+    at = np.arange(n) * 5 % 9 - 1
+    same(LONG, n, 7, x, at, np.ones(7), np.full(7, 99), layouts=layouts)
 
 
 def test_appending_is_not_in_lanes():

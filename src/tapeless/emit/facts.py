@@ -27,6 +27,7 @@ from tapeless.loop.syntax import (
     Scope,
     Stm,
     Store,
+    Team,
     Value,
     While,
 )
@@ -161,7 +162,14 @@ def operands(stm: Stm) -> Iterator[Value]:
 def binders(stm: Stm) -> tuple[Name, ...]:
     """The names that a statement binds, those seen only inside it included."""
     match stm:
-        case Op(out=out) | AnyLane(out=out) | Load(out=out) | Call(out=out) | Row(out=out):
+        case (
+            Op(out=out)
+            | AnyLane(out=out)
+            | Team(out=out)
+            | Load(out=out)
+            | Call(out=out)
+            | Row(out=out)
+        ):
             return (out,)
         case Alloc(buf=buf):
             return (buf,)

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from tapeless.emit.rare import ARENAS, ARGS, END, PARALLEL, SITE, THREAD_NUM, THREADS
 from tapeless.emit.target import HOST_PARALLEL as BLOCKS
+from tapeless.loop.syntax import LEAST_WORK
 
-LEAST_WORK = 160_000  # operations in lanes (about 2 µs) that are worth waking threads for
 RECORD = 9  # a failure: the site and eight arguments
 LINE = 8  # a counter that one thread mostly changes has a cache line of its own
 

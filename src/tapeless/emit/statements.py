@@ -26,6 +26,7 @@ from tapeless.loop.syntax import (
     Scope,
     Stm,
     Store,
+    Team,
     While,
 )
 
@@ -68,6 +69,8 @@ class Emitter(Threads):
                 self.loop_while(stm)
             case AnyLane():
                 self.any_lane(stm)
+            case Team():
+                self.team(stm)
             case Call():
                 self.call(stm)
 

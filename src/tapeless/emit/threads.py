@@ -14,10 +14,11 @@ from tapeless.emit.carry import Carrier
 from tapeless.emit.facts import captured, has_long_loops
 from tapeless.emit.lanes import Lanes
 from tapeless.emit.loops import Texts
-from tapeless.emit.region import LEAST_WORK, REGION, TEXTS
+from tapeless.emit.rare import THREADS
+from tapeless.emit.region import REGION, TEXTS
 from tapeless.emit.target import HOST_PARALLEL as BLOCKS
 from tapeless.emit.values import ZERO, Ptr, Val, uniform
-from tapeless.loop.syntax import Buf, For, Name, Reduce
+from tapeless.loop.syntax import LEAST_WORK, Buf, For, Name, Reduce, Team
 
 PART = (
     "define internal i32 @{symbol}(ptr noalias %ctx, ptr noalias readonly %data, i64 %first, "
@@ -48,6 +49,10 @@ class Threads(Lanes):
         for out, text in zip(stm.outs, results, strict=True):
             assert isinstance(out, Var)
             self.bind(out, text)
+
+    def team(self, stm: Team) -> None:
+        alone = self.in_part or not self.target.parallel
+        self.bind(stm.out, "1" if alone else self.get(THREADS))
 
     def _captured(self, stm: For) -> list[Name]:
         """What the body needs from outside."""
@@ -100,7 +105,8 @@ class Threads(Lanes):
         for k, name in enumerate(names):
             where = self.slot(data, k)
             if isinstance(name, Buf):
-                a.do(f"store ptr {self.ptr(name).base}, ptr {where}, align 8")
+                address = Carrier(name, False).text(self, self.ptr(name))
+                a.do(f"store ptr {address}, ptr {where}, align 8")
             else:
                 a.do(f"store i64 {self.to_slot(self.val(name))}, ptr {where}, align 8")
         start, stop = self.scalar(stm.start), self.scalar(stm.stop)

@@ -24,6 +24,7 @@ from tapeless.loop.syntax import (
     Proc,
     Scope,
     Stm,
+    Team,
     While,
 )  # fmt: skip
 
@@ -78,6 +79,9 @@ class _Walk:
                 values = [self.value(a) for a in args]
                 if all(v is not None for v in values):
                     self.env[out] = evaluate(op, values, out.dtype)
+                return 0, 0
+            case Team(out):
+                self.env[out] = np.int64(self.threads)
                 return 0, 0
             case Alloc():
                 return self.alloc(stm)

@@ -27,6 +27,7 @@ from tapeless.loop.syntax import (
     Scope,
     Stm,
     Store,
+    Team,
     Value,
     While,
 )  # fmt: skip
@@ -96,6 +97,8 @@ class _Printer:
                 yield f"{self.binder(out)} = {text}{'  ~' if loose else ''}"
             case AnyLane(out, cond):
                 yield f"{self.binder(out)} = any lane {self.value(cond)}"
+            case Team(out):
+                yield f"{self.binder(out)} = team"
             case Load(out, buf, at):
                 yield f"{self.binder(out)} = {self.cell(buf, at)}"
             case Store(buf, at, value):

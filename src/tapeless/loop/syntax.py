@@ -17,6 +17,7 @@ from tapeless.core.types import DType
 
 SEQ, SIMD, THREADS = "seq", "simd", "threads"
 GLOBAL, LOCAL = "global", "local"
+LEAST_WORK = 160_000  # operations of a threads loop (about 2 µs) that are worth waking threads for
 
 
 class Buf:
@@ -100,6 +101,13 @@ class AnyLane:
 
     out: Var
     cond: Atom
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Team:
+    """`out`: how many threads the next threads loop may have; 1 inside such a loop."""
+
+    out: Var
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -239,6 +247,7 @@ class Call:
 Stm: TypeAlias = (
     Op
     | AnyLane
+    | Team
     | Load
     | Store
     | Combine

@@ -34,6 +34,7 @@ from tapeless.loop.syntax import (
     Scope,
     Stm,
     Store,
+    Team,
     Value,
     While,
 )  # fmt: skip
@@ -141,6 +142,9 @@ class _Verifier:
                 self.bind(out)
             case AnyLane(out, cond):
                 self.typed(cond, bool_, "condition")
+                self.bind(out)
+            case Team(out):
+                self.need(out.dtype is i64, f"the number {out} of threads")
                 self.bind(out)
             case Load(out, buf, at):
                 self.cell(buf, at)

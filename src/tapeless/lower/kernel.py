@@ -46,21 +46,24 @@ from tapeless.lower.state import Place, Want
 from tapeless.lower.versions import versions
 
 
-def lower(fun: Fun, layouts: Sequence[str], *, parallel: bool = True) -> Proc:
-    """`fun` as a kernel; `layouts`: "C", "F" or "S" for each array parameter, in order."""
+def lower(
+    fun: Fun, layouts: Sequence[str], *, parallel: bool = True, deterministic: bool = False
+) -> Proc:
+    """`fun` as a kernel; `layouts`: "C", "F" or "S" for each array parameter, in order.
+    `deterministic`: the same bits for any number of threads."""
     twofold = versions(desugar(fun))
     owned = own(twofold.fun)
     arrays = [p for p in fun.params if p.is_array]
     reversed = frozenset(p for p, x in zip(arrays, layouts, strict=True) if x == "F")
     plans = schedule(owned.fun, parallel=parallel, reversed=reversed, tests=twofold.tests)
-    return Kernel(owned, plans).run(tuple(layouts))
+    return Kernel(owned, plans, deterministic).run(tuple(layouts))
 
 
 class Kernel(Nests):
     """The walk over statements."""
 
-    def __init__(self, owned: Owned, plans: Plans) -> None:
-        super().__init__(owned, plans)
+    def __init__(self, owned: Owned, plans: Plans, deterministic: bool) -> None:
+        super().__init__(owned, plans, deterministic)
         self.fun = owned.fun
         self.params: list[Name] = []
 

@@ -43,19 +43,32 @@ def _exchanges(put: Put, acc: Acc) -> bool:
 
 def fits_threads(exp: Each, dim: int, accs: Accs) -> bool:
     """Whether threads can share dimension `dim`: no two of its iterations put to one cell."""
-    var = exp.vars[dim]
+    return meeting(exp.body, exp.vars[dim], accs) == []
+
+
+def fits_copies(exp: Each, dim: int, accs: Accs) -> bool:
+    """Whether threads can share dimension `dim` if each has copies of the arrays it adds to.
+
+    The order of the box decides between equals: where an operator does not commute, only its
+    outermost dimension can be cut."""
+    meets = meeting(exp.body, exp.vars[dim], accs)
+    return bool(meets) and all(
+        dim == 0 or not isinstance(accs[p.targets[0]].op, Monoid) for p in meets or ()
+    )
+
+
+def meeting(body: Body, var: Var, accs: Accs) -> list[Put] | None:
+    """For each array to a cell of which several iterations over `var` may put: one such Put. None:
+    it would matter which of them comes last."""
     axes: dict[Var, set[int]] = {}
-    for put in puts_outside(exp.body):
+    last: dict[Var, Put] = {}
+    for put in puts_outside(body):
         target = put.targets[0]
-        op = accs[target].op
-        if op == "=":
+        if accs[target].op == "=":
             if not put.at:
-                return False
-            continue
-        if not put.at:
-            continue
-        own = {axis for axis, a in enumerate(put.at) if a is var}
-        axes[target] = axes.get(target, own) & own
-        if not axes[target]:
-            return False
-    return True
+                return None
+        elif put.at:
+            own = {axis for axis, a in enumerate(put.at) if a is var}
+            axes[target] = axes.get(target, own) & own
+            last[target] = put
+    return [last[target] for target, own in axes.items() if not own]

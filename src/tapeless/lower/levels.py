@@ -13,7 +13,9 @@ from tapeless.loop.syntax import SEQ, SIMD, Op
 from tapeless.lower.branches import Result
 from tapeless.lower.builder import ZERO, index
 from tapeless.lower.calls import Calls
+from tapeless.lower.copies import Group, block_count
 from tapeless.lower.jam import Jam
+from tapeless.lower.legal import meeting
 from tapeless.lower.plan import Level, Plan
 from tapeless.lower.registers import Range
 from tapeless.lower.rows import Nest, with_rows
@@ -179,16 +181,16 @@ class Levels:
     def blocks(self, depth: int, level: Level, now: _Pass) -> None:
         """Blocks of one dimension, which threads share."""
         low, size = self.low, self.sizes[level.dim]
-        units = low.op(
-            "add", low.op("floordiv", _less_one(low, size), index(MOST_BLOCKS)), index(1)
+        work = low.op(
+            "mul", low.product((*self.sizes, *low.all(self.plan.inner))), index(self.plan.cost)
         )
+        copies = self.copies(level, now)
+        most = block_count(low, copies, work) if level.copies else index(MOST_BLOCKS)
+        units = low.op("add", low.op("floordiv", _less_one(low, size), most), index(1))
         unit = max([BLOCK_UNIT if self.is_lane(level.dim) else 1, *self.row_counts(level.dim)])
         length = low.op("mul", _ceil(low, units, unit), index(unit))
         count = low.op("floordiv", low.op("add", size, _less_one(low, length)), length)
         block = low.counter("block")
-        work = low.op(
-            "mul", low.product((*self.sizes, *low.all(self.plan.inner))), index(self.plan.cost)
-        )
 
         def inside() -> None:
             start = low.op("mul", block, length)
@@ -198,8 +200,18 @@ class Levels:
             self.level(depth + 1, now)
             self.ranges[level.dim] = before
 
-        loop = Range(level.kind, block, ZERO, count, count, work)
+        loop = Range(level.kind, block, ZERO, count, count, work, copies)
         low.carrying_loop(loop, (now.body,), (block, *self.own(depth, now)), inside)
+
+    def copies(self, level: Level, now: _Pass) -> tuple[Group, ...]:
+        """The arrays in whose cells blocks may meet, by operator; none if one has gaps: it is not
+        copied, and the loop not shared."""
+        if not level.copies:
+            return ()
+        low = self.low
+        groups = [p.targets for p in meeting(now.body, now.vars[level.dim], low.accs) or []]
+        dense = all(low.is_contiguous(low.places[t], t) for group in groups for t in group)
+        return tuple(groups) if dense else ()
 
     def is_lane(self, dim: int) -> bool:
         return any(x.dim == dim and x.kind != SEQ and not x.blocks for x in self.plan.levels)

@@ -18,13 +18,15 @@ class Level:
 
     `blocks`: the dimension is cut into blocks, which this loop counts and a later level of the
     same dimension runs through. `rows`: so many neighbouring iterations run together, statement by
-    statement, so that what they have in common is done once (unroll and jam).
+    statement, so that what they have in common is done once (unroll and jam). `copies`: each block
+    adds to copies of the arrays in whose cells blocks may meet.
     """
 
     dim: int
     kind: str = SEQ
     blocks: bool = False
     rows: int = 1
+    copies: bool = False
 
 
 @dataclass(frozen=True, slots=True)

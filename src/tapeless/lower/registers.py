@@ -17,9 +17,9 @@ from tapeless.ir.walk import bound, refresh, statements
 from tapeless.loop.syntax import SEQ, SIMD, THREADS, Combine, For, Load, Reduce
 from tapeless.lower.arrays import Arrays
 from tapeless.lower.builder import ZERO, block
+from tapeless.lower.copies import PUT_OPS, Copies, Group
 from tapeless.lower.state import Place
 
-PUT_OPS = {"+": "add", "*": "mul", "min": "min", "max": "max"}
 MOST_CELLS = 64  # more promoted cells than registers would only spill
 
 
@@ -35,7 +35,7 @@ class Promoted:
 @dataclass(frozen=True, slots=True, eq=False)
 class Range:
     """How a loop counts: `kind` and the half-open range of `var`, which stays below `bound`;
-    `work` estimates the operations of the whole loop."""
+    `work` estimates the operations of the whole loop; every block adds to its own `copies`."""
 
     kind: str
     var: Var
@@ -43,6 +43,7 @@ class Range:
     stop: Atom
     bound: Atom
     work: Atom | None = None
+    copies: tuple[Group, ...] = ()
 
 
 def neutral(op: str, dtype: DType) -> Const:
@@ -181,17 +182,22 @@ class Registers(Arrays):
         carried = self.touched(*bodies)
         before = {c: self.registers[c] for c in carried}
         partial = {c: self.blocked(c, loop.bound) for c in carried}
-        self.kinds.append(loop.kind)
-        with self.block() as stms:
-            self.bind(loop.var)
-            self.ranges[loop.var] = loop.bound
-            self.registers.update({c: self.start(c) for c in carried})
-            inside()
-            for c in carried:
-                self.store(partial[c], (loop.var,), self.registers[c])
-        self.kinds.pop()
-        body = self.scoped(stms)
-        self.emit(For((), loop.var, loop.start, loop.stop, THREADS, (), (), body, (), loop.work))
+        neutrals = {t: self.start(t) for group in loop.copies for t in group}
+        copies = Copies(self, loop.copies, neutrals, loop.bound)
+        with copies.around():
+            self.kinds.append(loop.kind)
+            with self.block() as stms:
+                self.bind(loop.var)
+                self.ranges[loop.var] = loop.bound
+                self.registers.update({c: self.start(c) for c in carried})
+                with copies.inside(loop.var):
+                    inside()
+                for c in carried:
+                    self.store(partial[c], (loop.var,), self.registers[c])
+            self.kinds.pop()
+            body = self.scoped(stms)
+            share = For((), loop.var, loop.start, loop.stop, THREADS, (), (), body, (), loop.work)
+            self.emit(share)
         self.registers.update(before)
         if carried:
             self.join_blocks(carried, partial, loop.bound)

@@ -33,7 +33,7 @@ from tapeless.ir.syntax import (
 from tapeless.ir.walk import bodies_of, bound, statements
 from tapeless.loop.syntax import SEQ, SIMD, THREADS
 from tapeless.lower.cost import GATHER, LANES, REDUCTION, ROWS, TAIL, Cost, Sizes
-from tapeless.lower.legal import fits_lanes, fits_threads, puts_outside
+from tapeless.lower.legal import fits_copies, fits_lanes, fits_threads, puts_outside
 from tapeless.lower.plan import Level, Plan, Plans
 from tapeless.lower.rows import Nest, Read
 from tapeless.lower.shape import Shape, inner_part, is_common, shape_of
@@ -110,8 +110,8 @@ class _Scheduler:
     def each(self, exp: Each, threads: bool, lanes: bool) -> None:
         shape = self.shape(exp)
         lane = self.choose(exp).dim if lanes else None
-        shared = self.shared_dim(exp) if threads else None
-        levels = [] if shared is None else [Level(shared, THREADS, blocks=True)]
+        shared = self.shared_level(exp) if threads else None
+        levels = [] if shared is None else [shared]
         tile = shape.tile if self.uses_tile(shape, lane, lanes) else None
         order = shape.order(lane, lane is not None and bool(self.rows(exp, lane)))
         if tile is not None:  # within the lanes, so that what they load stays near
@@ -247,13 +247,16 @@ class _Scheduler:
         return total
 
     # threads
-    def shared_dim(self, exp: Each) -> int | None:
-        """The outermost dimension that threads can share."""
+    def shared_level(self, exp: Each) -> Level | None:
+        """The outermost dimension that threads can share, if need be with copies of what they
+        add to."""
         if self.is_little_work(exp):
             return None
-        for dim, size in enumerate(exp.sizes):
-            if self.cost.sizes.of(size) >= FEW and fits_threads(exp, dim, self.accs):
-                return dim
+        many = [d for d, size in enumerate(exp.sizes) if self.cost.sizes.of(size) >= FEW]
+        for copies, fits in ((False, fits_threads), (True, fits_copies)):
+            for dim in many:
+                if fits(exp, dim, self.accs):
+                    return Level(dim, THREADS, blocks=True, copies=copies)
         return None
 
     def is_little_work(self, exp: Each) -> bool:

@@ -48,8 +48,9 @@ class Want:
 class State(Builder, ABC):
     """Environment of the walk. Scalars of Core keep their names unless `atoms` renames them."""
 
-    def __init__(self, owned: Owned, plans: Plans) -> None:
+    def __init__(self, owned: Owned, plans: Plans, deterministic: bool) -> None:
         super().__init__()
+        self.deterministic = deterministic
         self.reuse = owned.reuse
         self.plans = plans
         self.storage = Storage(owned.reuse)

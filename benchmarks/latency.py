@@ -97,6 +97,7 @@ def call_overhead() -> dict[str, float]:
 
 def recompilations() -> dict[str, float]:
     """Compilations of one function over the sizes 2 … 200, and with size 1 too."""
+
     @tp.jit
     def total(x, y):
         return np.sum(x * y + 1.0)

@@ -201,6 +201,15 @@ done:
     )
 )  # fmt: skip
 
+# late(x[n]): the same, where all threads but the first take 5 ms longer
+LATE = "declare i32 @usleep(i32)" + TEAM.replace("@team(", "@late(").replace(
+    "  %t1 =",
+    """  %is_first = icmp eq i32 %t, 0
+  %us = select i1 %is_first, i32 0, i32 5000
+  %slept = call i32 @usleep(i32 %us)
+  %t1 =""",
+)
+
 LINE = Loc(__file__, 3, 0, 3, 4, "somewhere")
 TYPES = {
     "scale": (SCALE, KernelType("scale", (I64, F64, VECTOR), (VECTOR, F64), ())),
@@ -219,6 +228,7 @@ TYPES = {
     "arena": (ARENA, KernelType("arena", (I64, I64), (I64,), ())),
     "spin": (SPIN, KernelType("spin", (I64,), (I64,), ())),
     "team": (TEAM, KernelType("team", (ArraySlot("i64", 1, "C", True),), (I64,), ())),
+    "late": (LATE, KernelType("late", (ArraySlot("i64", 1, "C", True),), (I64,), ())),
 }
 
 

@@ -39,6 +39,20 @@ def test_every_thread_works(count: int):
     assert team() == list(range(1, count + 1))
 
 
+@needs_openmp
+def test_regions_run_alone_for_a_while_where_others_are_late():
+    """Two regions that wait long for little work; then two, then four, without the others."""
+    threads.set_num_threads(2)
+    teams = []
+    for _ in range(10):
+        x = np.zeros(2, np.int64)
+        kernel("late")(x)
+        teams.append(int(x[1] > 0) + 1)
+    assert teams == [2, 2, 1, 1, 2, 1, 1, 1, 1, 2]
+    threads.set_num_threads(2)
+    assert team() == [1, 2]
+
+
 def test_number_of_threads_is_positive():
     with pytest.raises(ValueError, match="at least 1"):
         threads.set_num_threads(0)

@@ -37,6 +37,8 @@ GATE = 48  # on a line of its own with what its threads read
 FUNCTION = 49
 TASK = 50
 AWAY = 51  # threads that have gone home
+BEGAN = 52  # when the first thread of a region did, in ns
+ENDED = 53  # when the first one had no more to do
 CONTEXT_WORDS = 64
 
 INTERRUPT_SITE = -1
@@ -53,6 +55,8 @@ REGION_THREAD = 6  # what goes to ctx.thread_num, or 0
 HUGE_PAGES = 7  # the advice for big memory, or 0
 COLOUR = 8
 LENT = 9  # bytes in buffers in use
+ALONE = 10  # regions to run on one thread, since others were waited for
+STALLS = 11  # how much they were of late
 ARRAY_TYPE = 16
 NEW_ARRAY = 17
 SET_BASE = 18

@@ -73,6 +73,7 @@ def apply() -> None:
     """Tell native code what was chosen."""
     words = support().words
     threads = get_num_threads()
+    words[layout.ALONE] = words[layout.STALLS] = 0
     found = _openmp()
     if threads == 1 or found is None:
         words[layout.REGION] = words[layout.REGION_THREAD] = 0

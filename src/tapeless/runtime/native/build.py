@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from tapeless.runtime.native import calls, entry, guards, memory, objects, team
+from tapeless.runtime.native import calls, clock, entry, guards, memory, objects, team
 from tapeless.runtime.wordcode import translate
 
 
 def text(exports: Iterable[str]) -> str:
-    return translate((memory, calls, objects, guards, entry, team), exports)
+    return translate((memory, clock, calls, objects, guards, entry, team), exports)

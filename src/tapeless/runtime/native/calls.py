@@ -31,6 +31,7 @@ from tapeless.runtime.layout import (
     THREAD_NUM,
     THREADS,
 )
+from tapeless.runtime.native.clock import now
 from tapeless.runtime.native.memory import (
     alloc_result,
     drop_results,
@@ -42,11 +43,10 @@ from tapeless.runtime.native.memory import (
     unlock,
 )
 from tapeless.runtime.native.team import disband
-from tapeless.runtime.words import I32, Extern, Word, add_atomically, address_of, load, local, store
+from tapeless.runtime.words import I32, Extern, Word, add_atomically, address_of, load, store
 
 calloc = Extern("calloc", "www")
 free = Extern("free", "vw")
-clock_gettime = Extern("clock_gettime", "iiw")
 PyGILState_Ensure = Extern("PyGILState_Ensure", "i")
 PyGILState_Release = Extern("PyGILState_Release", "vi")
 PyErr_CheckSignals = Extern("PyErr_CheckSignals", "i")
@@ -54,7 +54,6 @@ PyErr_Fetch = Extern("PyErr_Fetch", "vwww")
 PyCapsule_GetPointer = Extern("PyCapsule_GetPointer", "www")
 PyCapsule_GetContext = Extern("PyCapsule_GetContext", "ww")
 
-MONOTONIC = 1
 LOOK_EVERY = 20_000_000  # ns
 FIRST_PERIOD = 4
 LONGEST_PERIOD = 1 << 24
@@ -161,12 +160,6 @@ def free_contexts(state: Word) -> None:
         free(table)
         free(ctx)
         ctx = following
-
-
-def now() -> Word:
-    time = local(2)
-    clock_gettime(MONOTONIC, time)
-    return load(time, 0) * 1_000_000_000 + load(time, 1)
 
 
 def poll(ctx: Word) -> I32:

@@ -49,6 +49,9 @@ format: $(VENV)/.dev ## Mend what can be mended by machine
 fuzz: $(VENV)/.dev ## Random programs against plain Python: ARGS="--count 100000 --seed 1"
 	$(RUN) -m tests.conformance.fuzz $(ARGS)
 
+fuzz-ad: $(VENV)/.dev ## Derivatives of random programs: ARGS="--count 50000 --jobs 8"
+	$(RUN) -m tests.ad.fuzz $(ARGS)
+
 bench-primal: $(VENV)/.bench ## Side by side with Numba, NumPy and C; writes benchmarks/results/
 	$(RUN) -m benchmarks $(ARGS)
 	$(RUN) -m benchmarks.latency
@@ -100,5 +103,5 @@ $(VENV)/.peers: pyproject.toml | $(BIN)/python
 	$(PIP) install --progress-bar on --editable '.[dev,peers]'
 	@touch $@ $(VENV)/.demo $(VENV)/.dev
 
-.PHONY: help demo test test-peers quick test-all lint format fuzz bench-primal bench-grad docs docs-check wheel clean
+.PHONY: help demo test test-peers quick test-all lint format fuzz fuzz-ad bench-primal bench-grad docs docs-check wheel clean
 .DELETE_ON_ERROR:

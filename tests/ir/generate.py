@@ -55,6 +55,7 @@ class Generator:
         self.ranges: list[tuple[Var, Atom]] = []  # counters with their bounds
         self.accs: list[tuple[Var, bool]] = []  # "+" accumulators to put to, in scope
         self.depth = 0
+        self.numbers: tuple[DType, ...] = NUMBERS
 
     # choices
     def chance(self, p: float) -> bool:
@@ -180,7 +181,7 @@ class Generator:
         self.rng.choice(flat if self.depth >= MAX_DEPTH or self.chance(0.5) else deep)()
 
     def scalar(self) -> None:
-        atom = self.prim(self.rng.choice((*NUMBERS, bool_)))
+        atom = self.prim(self.rng.choice((*self.numbers, bool_)))
         if isinstance(atom, Var):
             self.keep(atom)
 
@@ -197,7 +198,7 @@ class Generator:
             self.keep(self.b.one(Update(array, at, self.atom(array.dtype), modes)))
 
     def fresh(self) -> None:
-        self.keep(self.b.one(Alloc("zeros", self.rng.choice(NUMBERS), (self.size(),))))
+        self.keep(self.b.one(Alloc("zeros", self.rng.choice(self.numbers), (self.size(),))))
 
     def put(self) -> None:
         if self.accs and self.chance(0.7):
@@ -206,7 +207,7 @@ class Generator:
             self.b.run(Put((acc,), at, (self.atom(acc.dtype),), modes))
 
     def if_(self) -> None:
-        types = (self.rng.choice(NUMBERS),)
+        types = (self.rng.choice(self.numbers),)
         array = self.array()
         arms = []
         for _ in range(2):
@@ -238,7 +239,7 @@ class Generator:
         self.keep(*self.b.let(Iverson(inside, body)))
 
     def loop(self) -> None:
-        state = Var(Scalar(self.rng.choice(NUMBERS)), "s")
+        state = Var(Scalar(self.rng.choice(self.numbers)), "s")
         inits: list[Atom] = [self.atom(state.dtype)]
         params = [state]
         array = self.array()
@@ -278,7 +279,9 @@ class Generator:
 
     def map(self) -> None:
         vars, sizes = self.box()
-        types = tuple(self.rng.choice((*NUMBERS, bool_)) for _ in range(self.rng.choice((1, 1, 2))))
+        types = tuple(
+            self.rng.choice((*self.numbers, bool_)) for _ in range(self.rng.choice((1, 1, 2)))
+        )
         accs, self.accs = self.accs, []
         pairs = tuple(zip(vars, sizes, strict=True))
         row = self.chance(0.2)
@@ -295,7 +298,7 @@ class Generator:
     def reduce(self) -> None:
         """Scalar accumulators by known operators and one by a monoid, beside a map."""
         vars, sizes = self.box()
-        total, top = Var(Scalar(self.rng.choice(NUMBERS)), "t"), Var(Scalar(i64), "u")
+        total, top = Var(Scalar(self.rng.choice(self.numbers)), "t"), Var(Scalar(i64), "u")
         accs = [Acc((total,), (self.atom(total.dtype),), "+"),
                 Acc((top,), (self.atom(i64),), self.rng.choice(("min", "max", "*")))]  # fmt: skip
         best = self.first_max() if self.chance(0.4) else None

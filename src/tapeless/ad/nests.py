@@ -65,7 +65,7 @@ class Nests(Operators):
                 self.find_source(exp, acc, tuple(places[v] for v in acc.vars)) for acc in combined
             ]
             if not outside and wanted == combined[:1] and has_one_winner(exp, wanted[0]):
-                self.each_back(self.at_winner(exp, sources[0]), seeds, clears, inits)
+                self.each_back(self.at_winner(exp, sources[0]), [], clears, inits)
             else:
                 self.sources.update((a.vars[0], s) for a, s in zip(combined, sources, strict=True))
                 self.each_back(exp, seeds, clears, inits)

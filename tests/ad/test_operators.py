@@ -210,3 +210,9 @@ def test_what_only_is_averaged_runs_once():
                 moved[k][at] += step
                 ends.append(f(*moved))
             assert slope[at] == pytest.approx((ends[0] - ends[1]) / 2e-5, rel=1e-7)
+
+
+@pytest.mark.parametrize("op", ["max", "min"])
+def test_a_constant_loses_a_tie(op):
+    fun = parse(f"fun f(x: f64) {{\n  y: f64 = {op}(0.75, x)\n  return y\n}}")
+    assert interpret(vjp(fun, [0]), 0.75, 1.0) == (0.75, 1.0)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
+from tapeless.analysis.activity import Active
 from tapeless.core.names import Atom, Var
 from tapeless.core.types import INDEX
 from tapeless.ir.build import ZERO, Builder
@@ -29,15 +30,14 @@ class Again(Rewriter):
     """A copy of a body to run in the return sweep: all indices proved, and no checks but those that
     say which sizes are equal, on which types may lean."""
 
-    def __init__(self, active: set[Var]) -> None:
+    def __init__(self, active: Active) -> None:
         super().__init__()
         self.active = active
         self.inside: set[Var] = set()
 
     def bind(self, var: Var) -> Var:
         new = super().bind(var)
-        if var in self.active:
-            self.active.add(new)
+        self.active.follow(var, new)
         return new
 
     def body(self, body: Body) -> Body:

@@ -7,6 +7,7 @@ cells. Inside a nest, arrays from outside have an accumulator for it.
 from __future__ import annotations
 
 from tapeless.ad.sweep import Sweep
+from tapeless.analysis.activity import Active
 from tapeless.core.names import Atom, Const, Var
 from tapeless.core.types import Array, Scalar, Type
 from tapeless.ir.syntax import PROVED, Acc, Alloc, Body, Each, Index, Let, Put, Update
@@ -17,7 +18,7 @@ class Cotangents(Sweep):
     """`bars`: cotangents in the scope that is written now; `targets`: arrays whose cotangent is an
     accumulator of a nest around."""
 
-    def __init__(self, active: set[Var]) -> None:
+    def __init__(self, active: Active) -> None:
         super().__init__(active)
         self.bars: dict[Var, Atom] = {}
         self.targets: dict[Var, Var] = {}

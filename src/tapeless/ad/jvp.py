@@ -14,6 +14,7 @@ from tapeless.ad.given import given_tangents
 from tapeless.ad.linear_algebra import call_tangents
 from tapeless.ad.partials import row
 from tapeless.ad.prepare import for_forward
+from tapeless.ad.unused import after_choices, unless_unused
 from tapeless.analysis.activity import Dependence
 from tapeless.core.names import Atom, Const, Var
 from tapeless.core.types import Array, Type
@@ -56,7 +57,7 @@ def jvp(fun: Fun, wrt: Sequence[int]) -> Fun:
 def forward(body: Body, dots: Mapping[Var, Atom]) -> Body:
     """`body` with the tangents of its float results behind its results; `dots`: of what is free."""
     body = for_forward(body)
-    tangents = _Forward(Dependence(body).varied(dots))
+    tangents = _Forward(Dependence(body).varied(dots), after_choices(body))
     tangents.dot.update(dots)
     return tangents.body(body, [r.dtype.is_float for r in body.results])
 
@@ -64,9 +65,10 @@ def forward(body: Body, dots: Mapping[Var, Atom]) -> Body:
 class _Forward:
     """`dot`: the tangent of every variable seen so far that varies."""
 
-    def __init__(self, varied: set[Var]) -> None:
+    def __init__(self, varied: set[Var], guarded: set[Var]) -> None:
         self.b = Builder()
         self.varied = varied
+        self.guarded = guarded  # a zero tangent may meet a derivative that is not finite
         self.dot: dict[Var, Atom] = {}
         self.apart: set[Var] = set()  # accumulators whose tangents accumulate on their own
 
@@ -168,7 +170,10 @@ class _Forward:
         total: Atom | None = None
         for times, arg in zip(row(self.b, op, args, out), args, strict=True):
             if times is not None and self.varies(arg):
-                part = times(self.tangent(arg))
+                dot = self.tangent(arg)
+                part = times(dot)
+                if out in self.guarded:
+                    part = unless_unused(self.b, dot, part)
                 total = part if total is None else self.b.prim("add", total, part)
         return self.zero(out.type) if total is None else total
 

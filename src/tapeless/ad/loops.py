@@ -60,7 +60,8 @@ class Loops(Branches):
         """for i < n: s = e(s, x)  ⇒  for i from n − 1 down to 0: s̄, x̄ += (∂e/∂s, ∂e/∂x)ᵀ·s̄."""
         exp, outs = item.exp, item.let.outs
         held = [self.newest(o) for o in outs]
-        kept = [k for k in restorable(exp) if held[k] is not None]
+        inner = self.node.parent is not None
+        kept = [k for k in restorable(exp, inner=inner) if held[k] is not None]
         state = self.carried(exp, outs, kept)
         if state is None:
             return

@@ -6,9 +6,10 @@ from dataclasses import replace
 
 from tapeless.ad.again import Again
 from tapeless.ad.operators import Operators
-from tapeless.ad.sites import AtSite, are_boxes, at_sites
+from tapeless.ad.sites import AtSite, are_boxes, at_sites, is_undone, needed
 from tapeless.ad.sweep import InReturn
 from tapeless.ad.tree import Node, Plain
+from tapeless.analysis.activity import Active
 from tapeless.core.names import Atom, Const, Var
 from tapeless.core.types import INDEX, Scalar
 from tapeless.ir.syntax import IGNORE, PROVED, Acc, Body, Each, Exp, Index, Let, Put
@@ -20,7 +21,7 @@ class Nests(Operators):
     """`clears`: accumulators that leave zeros where something was assigned; `site_seeds`: the
     cotangents of what was put, site by site."""
 
-    def __init__(self, active: set[Var]) -> None:
+    def __init__(self, active: Active) -> None:
         super().__init__(active)
         self.clears: dict[Var, Var] = {}
         self.site_seeds: dict[Var, list[Var]] = {}
@@ -56,8 +57,7 @@ class Nests(Operators):
                     clear = self.clears[var] = Var(final.type, final.hint)
                     clears.append(Acc((clear,), (final,), "="))
                     inits.append((init, clear))
-            if acc.op == "=":
-                self.undo_sites(item, exp, var, init, out)
+            self.undo_sites(item, exp, acc, out)
         if outside or wanted:
             combined = [acc for acc in wanted if combines(acc)]
             places = dict(zip((v for a in exp.accs for v in a.vars), let.outs[count:], strict=True))
@@ -84,7 +84,7 @@ class Nests(Operators):
         """Emit a nest that does `make` where `exp` writes to `acc`: values there, then `accs`."""
         copy = Again(self.active)
         vars = copy.binds(exp.vars)
-        body = at_sites(copy.body(exp.body), acc, vars, make)
+        body = needed(at_sites(copy.body(exp.body), acc, vars, make))
         nest = InReturn(self).nest(Each(vars, exp.sizes, (), body))
         return self.b.let(replace(nest, accs=accs), hint)
 
@@ -108,14 +108,15 @@ class Nests(Operators):
         self.depth[acc] = len(self.counters)
         self.give_whole(init, rest)
 
-    def undo_sites(self, item: Plain, exp: Each, acc: Var, init: Atom, out: Var) -> None:
+    def undo_sites(self, item: Plain, exp: Each, acc: Acc, out: Var) -> None:
         """a = b with the elements put back that were there before the nest wrote."""
+        (var,), (init,) = acc.vars, acc.inits
         now = self.newest(out)
-        if now is None or now is out or not isinstance(init, Var) or not are_boxes(exp, acc):
+        if now is None or now is out or not isinstance(init, Var) or not is_undone(exp, acc):
             return
         node = self.node_of(out)
         assert node is not None and isinstance(now, Var)
-        olds = self.read_before(item, exp, acc, init, node)
+        olds = self.read_before(item, exp, var, init, node)
         restored = Var(now.type, init.hint)
         order = iter(olds)
 
@@ -128,7 +129,7 @@ class Nests(Operators):
                 Let((), Put((restored,), put.at, (cell,), PROVED * len(put.at))),
             ], None
 
-        (back,) = self.at_sites(exp, acc, (Acc((restored,), (now,), "="),), make, init.hint)
+        (back,) = self.at_sites(exp, var, (Acc((restored,), (now,), "="),), make, init.hint)
         self.node.memo[init] = back
 
     def read_before(
@@ -142,7 +143,7 @@ class Nests(Operators):
 
         copy = Rewriter()
         vars = copy.binds(exp.vars)
-        body = at_sites(copy.body(exp.body), acc, vars, make)
+        body = needed(at_sites(copy.body(exp.body), acc, vars, make))
         olds = tuple(Var(lift(r.type, exp.sizes), f"{init.hint}_old") for r in body.results)
         before = Plain(Let(olds, Each(vars, exp.sizes, (), body), None))
         node.items.insert(node.items.index(item), before)
@@ -183,6 +184,7 @@ class Nests(Operators):
         clears: list[Acc], inits: list[tuple[Atom, Atom]],
     ) -> None:  # fmt: skip
         """Emit the nest of the return sweep, what it reads from the forward sweep put in place."""
+        body = needed(body)
         put_to = {t for s in statements(body) if isinstance(s.exp, Put) for t in s.exp.targets}
         pairs = [(v, a) for v, a in zip(sums, accs, strict=True) if a in put_to]
         starts = [self.bar_or_zero(v) for v, _ in pairs]

@@ -12,6 +12,7 @@ from __future__ import annotations
 from tapeless.ad.again import Again
 from tapeless.ad.nests import Nests
 from tapeless.ad.tree import Plain
+from tapeless.analysis.activity import Active
 from tapeless.core.names import Atom, Const, Var
 from tapeless.ir.syntax import Acc, Alloc, Body, Each, If, Let, Loop, Prim, Put
 from tapeless.ir.types_of import atom_of
@@ -21,7 +22,7 @@ from tapeless.ir.walk import Rewriter, bound, free_vars, statements
 class Once(Nests):
     """`keeps`: accumulators that the next region combines into when it runs forward."""
 
-    def __init__(self, active: set[Var]) -> None:
+    def __init__(self, active: Active) -> None:
         super().__init__(active)
         self.keeps: frozenset[Var] = frozenset()
 

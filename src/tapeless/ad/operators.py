@@ -16,6 +16,7 @@ from tapeless.ad.again import Again
 from tapeless.ad.cells import Cells
 from tapeless.ad.selections import NOWHERE, extreme, selection, sites_of, with_put
 from tapeless.ad.sweep import InReturn
+from tapeless.analysis.activity import Active
 from tapeless.core.names import Atom, Const, Var
 from tapeless.core.types import INDEX, Array, Scalar
 from tapeless.ir.build import ONE, ZERO
@@ -48,7 +49,7 @@ class Operators(Cells):
     its cotangent from; `counters`: of the nests of the return sweep, `depth`: how many of them were
     around the nest that binds an accumulator."""
 
-    def __init__(self, active: set[Var]) -> None:
+    def __init__(self, active: Active) -> None:
         super().__init__(active)
         self.finals: dict[Var, Atom | None] = {}
         self.sources: dict[Var, Source] = {}
@@ -70,15 +71,15 @@ class Operators(Cells):
             return self.first_equal(exp, acc, outs[0])
         like = acc.vars[0]
         if isinstance(acc.op, str):
-            monoid, starts = extreme(acc.op, like.dtype), acc.inits
+            monoid = extreme(acc.op, like.dtype)
             begin = NOWHERE if acc.inits[0] == monoid.neutral[0] else START
         else:
             found = selection(acc.op)
             assert found is not None
-            monoid, starts, begin = found, acc.inits, START
+            monoid, begin = found, START
         place = Var(self.of_cells(like), "place")
         here = tuple(v.fresh() for v in acc.vars)
-        inits = (*starts, self.filled(like, begin))
+        inits = (*map(self.value, acc.inits), self.filled(like, begin))
         accs = (Acc((*here, place), inits, monoid),)
 
         def make(put: Put, counters: tuple[Var, ...]) -> None:

@@ -154,14 +154,19 @@ def _select(k: Scalars, c: Atom, x: Atom, y: Atom, z: Atom) -> Row:
 
 @ARITHMETIC.of("min")
 def _min(k: Scalars, x: Atom, y: Atom, z: Atom) -> Row:
-    """z = min(x, y): all to the smaller, ties to the first."""
-    return _chosen(k, lambda: k("lt", y, x))
+    """z = min(x, y): all to the smaller; ties to the first, if it is no constant."""
+    return _chosen(k, lambda: k(wins(x), y, x))
 
 
 @ARITHMETIC.of("max")
 def _max(k: Scalars, x: Atom, y: Atom, z: Atom) -> Row:
-    """z = max(x, y): all to the larger, ties to the first."""
-    return _chosen(k, lambda: k("lt", x, y))
+    """z = max(x, y): all to the larger; ties to the first, if it is no constant."""
+    return _chosen(k, lambda: k(wins(x), x, y))
+
+
+def wins(first: Atom) -> str:
+    """The comparison by which the second operand of min or max is chosen."""
+    return "le" if isinstance(first, Const) else "lt"
 
 
 def _chosen(k: Scalars, second: Callable[[], Atom]) -> Row:

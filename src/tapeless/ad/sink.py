@@ -16,6 +16,7 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import replace
 
+from tapeless.ad.partials import wins
 from tapeless.core.names import Atom, Var
 from tapeless.core.prims import CASTS
 from tapeless.ir.build import Builder
@@ -190,6 +191,6 @@ def conditional(b: Builder, exp: Exp) -> tuple[Atom, Body, Body]:
         case Prim("select", (cond, a, z)):
             return cond, Body((), (a,)), Body((), (z,))
         case Prim(op, (z, a)):
-            less = b.prim("lt", z, a) if op == "max" else b.prim("lt", a, z)
+            less = b.prim(wins(z), *((z, a) if op == "max" else (a, z)))
             return b.prim("or", less, b.prim("isnan", a)), Body((), (a,)), Body((), (z,))
     raise AssertionError(exp)

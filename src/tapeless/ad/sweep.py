@@ -12,6 +12,7 @@ from contextlib import contextmanager
 
 from tapeless.ad.inductions import induction
 from tapeless.ad.tree import Node, Plain, Record, Repeated, record
+from tapeless.analysis.activity import Active
 from tapeless.core.names import Atom, Var
 from tapeless.core.types import INDEX, Array, Scalar, Type
 from tapeless.ir.build import ZERO, Builder
@@ -28,7 +29,7 @@ CHEAP = frozenset({
 class Sweep(ABC):
     """`active`: variables that have a cotangent; `node`: the body whose return code is written."""
 
-    def __init__(self, active: set[Var]) -> None:
+    def __init__(self, active: Active) -> None:
         self.b = Builder()
         self.active = active
         self.node = Node()

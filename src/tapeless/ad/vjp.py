@@ -20,7 +20,8 @@ from tapeless.ad.prepare import for_reverse
 from tapeless.ad.sink import sunk
 from tapeless.ad.tree import Branched, Inverted, Node, Plain, Repeated, Revolved
 from tapeless.ad.turning import Turning
-from tapeless.analysis.activity import active
+from tapeless.ad.unused import before_choices, unless_unused
+from tapeless.analysis.activity import Active, active
 from tapeless.core.names import Atom, Var
 from tapeless.ir.syntax import (
     Alloc,
@@ -60,7 +61,7 @@ def reverse(body: Body, wrt: Sequence[Var], seeds: Sequence[Atom | None]) -> Bod
     `seeds`: a cotangent per result, None where it is zero."""
     body = for_reverse(body)
     body = sunk(body, active(body, wrt, body.results))
-    sweeps = Reverse(active(body, wrt, body.results))
+    sweeps = Reverse(Active(active(body, wrt, body.results), before_choices(body)))
     with sweeps.b.scope():
         sweeps.region(body, seeds)
         bars = tuple(sweeps.exact(v) for v in wrt)
@@ -168,6 +169,8 @@ class Reverse(Turning):
         bar = self.take(out)
         if bar is None:
             return
+        guarded = self.active.unused
         for times, arg in zip(row(self.b, op, args, out, self.value), args, strict=True):
             if times is not None and self.is_active(arg):
-                self.give(arg, times(bar))
+                part = times(bar)
+                self.give(arg, unless_unused(self.b, bar, part) if out in guarded else part)

@@ -131,6 +131,22 @@ def _reach(start: Iterable[Var], edges: Mapping[Var, set[Var]]) -> set[Var]:
     return found
 
 
+class Active(set[Var]):
+    """Variables that have a cotangent; `unused`: those whose cotangent may be 0 because a choice
+    leaves them unused."""
+
+    def __init__(self, vars: Iterable[Var], unused: set[Var]) -> None:
+        super().__init__(vars)
+        self.unused = unused
+
+    def follow(self, var: Var, new: Var) -> None:
+        """`new` is `var` in a copy of the program."""
+        if var in self:
+            self.add(new)
+        if var in self.unused:
+            self.unused.add(new)
+
+
 def active(body: Body, wrt: Iterable[Var], results: Iterable[Atom]) -> set[Var]:
     """Variables on some way from `wrt` to `results`."""
     graph = Dependence(body)

@@ -12,11 +12,12 @@ import numpy as np
 
 from tapeless.ad.jvp import jvp
 from tapeless.ad.vjp import vjp
-from tapeless.core.types import f64
+from tapeless.core.types import f32, f64
 from tapeless.errors import CompileError
 from tapeless.ir.interp import interpret
 from tapeless.ir.syntax import Fun
 from tapeless.ir.verify import verify
+from tapeless.ir.walk import statements
 from tapeless.pipeline import optimise
 from tests.ad.fuzz.programs import core_program, python_program
 from tests.ir.machine import compiled
@@ -128,7 +129,8 @@ def check_machine(case: Case, back: Fun) -> None:
 
 @dataclass(frozen=True)
 class Verdict:
-    """`kind`: ok, raises (the program itself), refused (a CompileError), wrong or crash."""
+    """`kind`: ok, raises (the program itself), single (it rounds), refused (a CompileError), wrong
+    or crash."""
 
     kind: str
     check: str = ""
@@ -140,13 +142,17 @@ class Verdict:
 
 
 def case_of(source: str, seed: int) -> Case | Verdict:
-    """The program of a seed at its arguments, if it can be run."""
+    """The program of a seed at its arguments, if it can be run, in double precision."""
     try:
-        return Case(*SOURCES[source](seed), seed)
+        case = Case(*SOURCES[source](seed), seed)
     except CompileError as error:
         return Verdict("refused", "trace", error.message)
     except Exception as error:  # noqa: BLE001  # whatever the program raises
         return Verdict("raises", "program", f"{type(error).__name__}: {error}")
+    outs = (o for stm in statements(case.fun.body) for o in stm.outs)
+    if source == "python" and any(o.dtype is f32 for o in outs):
+        return Verdict("single", "program", "rounds to single precision")
+    return case
 
 
 def judge(source: str, seed: int, *, machine: bool = False) -> Verdict:

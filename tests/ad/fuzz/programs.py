@@ -217,8 +217,9 @@ def _sum(b: Builder, result: Atom) -> Atom:
 
 
 def _moved(rng: np.random.Generator, value: Any) -> Any:
+    """Floats become doubles; single precision would drown differences in rounding."""
     array = np.asarray(value)
-    if array.dtype != np.float64:
+    if array.dtype.kind != "f":
         return value
     new = array + 1e-2 * rng.standard_normal(array.shape)
-    return new if isinstance(value, np.ndarray) else type(value)(new)
+    return new if isinstance(value, np.ndarray) else float(new)

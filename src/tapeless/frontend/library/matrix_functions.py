@@ -34,10 +34,12 @@ from tapeless.frontend.library.static import many_axes, one_axis, real_type
 
 
 def _of_squares(x: Any, axis: Any, keepdims: bool) -> Any:
+    """The root of a sum of squares; chosen so that its derivative at 0 is 0."""
     t = real_type(dtype_of(x))
-    return np.sqrt(reductions.over_axes(
+    total = reductions.over_axes(
         x, axis, keepdims, lambda box, f: reduce_over("+", box, lambda *r: square(f(*r))), t,
-    ))  # fmt: skip
+    )  # fmt: skip
+    return np.where(total > 0, np.sqrt(total), total)[()]
 
 
 def _vector_norm(x: Any, p: Any, axis: Any, keepdims: bool) -> Any:

@@ -15,12 +15,15 @@ from tapeless.loop.syntax import (
     Block,
     Buf,
     Check,
+    For,
+    If,
     Op,
     Row,
     Scope,
     Site,
     Stm,
     Value,
+    While,
 )  # fmt: skip
 
 ZERO = Const(0, i64)
@@ -37,6 +40,21 @@ def index(value: int) -> Const:
 
 def block(stms: list[Stm], results: tuple[Value, ...] = ()) -> Block:
     return Block(tuple(stms), results)
+
+
+def takes_memory(stms: Iterable[Stm]) -> bool:
+    """Whether the arena has less room after these statements."""
+    for stm in stms:
+        match stm:
+            case Alloc(_, _, None):
+                return True
+            case If(_, _, then, orelse):
+                if takes_memory(then.stms) or takes_memory(orelse.stms):
+                    return True
+            case For() | While():
+                if takes_memory(stm.body.stms):
+                    return True
+    return False
 
 
 class Builder:
@@ -158,7 +176,7 @@ class Builder:
     def scoped(stms: list[Stm], results: tuple[Value, ...] = ()) -> Block:
         """A block that gives back what it allocates from the arena. Buffers among `results` must
         come from outside."""
-        if not any(isinstance(s, Alloc) and s.result is None for s in stms):
+        if not takes_memory(stms):
             return block(stms, results)
         kept = [r for r in results if isinstance(r, Var)]
         names = {r: Var(r.type, r.hint) for r in kept}

@@ -71,7 +71,9 @@ def _bitwise(op: str) -> Rule:
 
 
 def _minmax(float_less: str, signed: str, bits: str) -> Rule:
-    """Floats as NumPy: the first operand if it wins or is nan, else the second."""
+    """Floats as NumPy: the first operand if it wins or is nan, else the second. The nan is made
+    anew: LLVM would join two choices of the same operand to one by two comparisons, which takes
+    longer than the processor's own minimum, nans mended afterwards."""
 
     def rule(a: Asm, x: Args, t: DType, w: int, flags: str) -> str:
         if t.is_bool:
@@ -83,7 +85,8 @@ def _minmax(float_less: str, signed: str, bits: str) -> Rule:
         wins = a.let(f"fcmp {float_less} {type} {x[0]}, {x[1]}")
         best = select(a, wins, x[0], x[1], t, w)
         lost = a.let(f"fcmp uno {type} {x[0]}, {x[0]}")
-        return select(a, lost, x[0], best, t, w)
+        nan = a.let(f"fadd {type} {x[0]}, {x[0]}")
+        return select(a, lost, nan, best, t, w)
 
     return rule
 

@@ -345,3 +345,16 @@ def test_third_order_through_arrays():
 def test_as_plain_python():
     with tp.disable_jit():
         np.testing.assert_allclose(tp.grad(energy)(X), complex_step(energy, X))
+
+
+def test_leaves_that_are_no_floats_get_none():
+    def f(p):
+        return p["a"] ** 2 * p["n"] + np.sum(p["b"])
+
+    p = {"a": 1.5, "b": np.ones(2), "n": 2, "name": "here", "of": np.sin, "none": None}
+    expected = {"a": 6.0, "b": [1.0, 1.0], "n": None, "name": None, "of": None, "none": None}
+    for found in (tp.grad(f)(p), tp.vjp(f, p)[1](1.0)[0], tp.jacfwd(f)(p), tp.jacrev(f)(p)):
+        assert {k: v.tolist() if k in "ab" else v for k, v in found.items()} == expected
+    assert tp.hessian(f)(p)["a"]["a"] == 4.0
+    dots = dict.fromkeys(p) | {"a": 1.0}
+    assert tp.jvp(f, (p,), (dots,))[1] == 6.0

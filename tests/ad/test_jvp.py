@@ -96,3 +96,16 @@ def test_inside_compiled_code():
         return [tp.jvp(lambda a: a * a, (x[i],), (v[i],))[1] for i in range(x.size)]
 
     np.testing.assert_array_equal(both(X, V), 2 * X * V)
+
+
+@pytest.mark.parametrize("x", [3.0, np.array(3.0), np.array(3.0, np.float32), np.array(3.0 + 1.0j)])
+@pytest.mark.parametrize("of", [lambda v: v * v, lambda v: np.ones(2) * v * v])
+def test_arrays_without_axes(x, of):
+    dtype = np.asarray(x).dtype
+    for step in (np.asarray(2.0, dtype), dtype.type(2.0), 2.0):
+        _, slope = tp.jvp(of, (x,), (step,))
+        np.testing.assert_allclose(slope, 4.0 * of(np.ones(()))[()] * x)
+        _, push = tp.linearize(of, x)
+        np.testing.assert_allclose(push(step), slope)
+    value, pull = tp.vjp(of, x)
+    np.testing.assert_allclose(pull(np.ones_like(value))[0], 2.0 * np.conj(x) * np.size(value))

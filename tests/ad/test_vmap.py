@@ -42,6 +42,26 @@ def test_axes_of_results():
     np.testing.assert_array_equal(total["s"], A[0])
 
 
+def scaled(a, by=2.0, mode="plain", *, plus=1):
+    return a * by + plus
+
+
+@pytest.mark.parametrize("axes", [0, (0,), (0, None), [0]])
+def test_defaults_need_no_axis(axes):
+    np.testing.assert_array_equal(tp.vmap(scaled, axes)(X), X * 2.0 + 1)
+
+
+def test_what_has_a_default_may_be_mapped():
+    np.testing.assert_array_equal(tp.vmap(scaled)(X, X), X * X + 1)
+    np.testing.assert_array_equal(tp.vmap(scaled)(X, plus=X), X * 3)
+    np.testing.assert_array_equal(tp.vmap(scaled, (0, None))(X, 3.0), X * 3.0 + 1)
+
+
+def test_an_array_needs_an_axis_whether_or_not_there_is_a_default():
+    with pytest.raises(tp.errors.CompileError, match=r"in_axes is \(0,\), which does not fit"):
+        tp.vmap(scaled, (0,))(X, X)
+
+
 class Pair(NamedTuple):
     x: np.ndarray
     k: float

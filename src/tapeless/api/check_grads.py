@@ -9,6 +9,7 @@ import numpy as np
 
 from tapeless.api.derivatives import jvp
 from tapeless.api.pullbacks import vjp
+from tapeless.api.trees import tree_map
 
 # Central differences of order 8: f'(x)·v = Σ c_k·(f(x + k·h·v) − f(x − k·h·v)) / h + O(h⁸).
 WEIGHTS = (4 / 5, -1 / 5, 4 / 105, -1 / 280)
@@ -99,21 +100,11 @@ def _agree(
 def _map(visit: Callable[..., Any], tree: Any, *others: Any) -> Any:
     """The tree with `visit` applied to its floats and what is in their place in `others`; None for
     other leaves."""
-    match tree:
-        case tuple() | list():
-            parts = [_map(visit, *row) for row in zip(tree, *others, strict=True)]
-            return type(tree)(*parts) if hasattr(tree, "_fields") else type(tree)(parts)
-        case dict():
-            return {k: _map(visit, v, *(o[k] for o in others)) for k, v in tree.items()}
-    if tree is None or isinstance(tree, str) or callable(tree):
-        return None
-    if hasattr(tree, "__dataclass_fields__"):
-        made = object.__new__(type(tree))
-        for name in tree.__dataclass_fields__:
-            parts = [getattr(o, name) for o in (tree, *others)]
-            object.__setattr__(made, name, _map(visit, *parts))
-        return made
-    return visit(tree, *others) if np.asarray(tree).dtype.kind in "fc" else None
+
+    def one(leaf: Any, *beside: Any) -> Any:
+        return visit(leaf, *beside) if np.asarray(leaf).dtype.kind in "fc" else None
+
+    return tree_map(one, tree, *others)
 
 
 def _floats(tree: Any) -> list[Any]:
@@ -143,24 +134,7 @@ def _moved(primals: Any, dots: Any, step: float) -> Any:
             return np.array(x) if isinstance(x, np.ndarray) else x
         return np.asarray(x + step * dot, np.asarray(x).dtype)[()]
 
-    return _paired(copied, primals, dots)
-
-
-def _paired(visit: Callable[[Any, Any], Any], tree: Any, dots: Any) -> Any:
-    """The tree with `visit` applied to each leaf and its direction, None where it has none."""
-    match tree:
-        case tuple() | list():
-            parts = [_paired(visit, x, d) for x, d in zip(tree, dots, strict=True)]
-            return type(tree)(*parts) if hasattr(tree, "_fields") else type(tree)(parts)
-        case dict():
-            return {k: _paired(visit, v, dots[k]) for k, v in tree.items()}
-    if hasattr(tree, "__dataclass_fields__"):
-        made = object.__new__(type(tree))
-        for name in tree.__dataclass_fields__:
-            part = _paired(visit, getattr(tree, name), getattr(dots, name))
-            object.__setattr__(made, name, part)
-        return made
-    return visit(tree, dots)
+    return tree_map(copied, primals, dots)
 
 
 def _dot(a: Any, b: Any) -> float:

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from tapeless.api.derived import derived
+from tapeless.api.derived import derived, with_default
 from tapeless.api.operations import batch, leaves, like, pull, push, tabulate
 
 Function = Callable[..., Any]
@@ -151,14 +151,17 @@ def hessian(f: Function, argnums: Argnums = 0) -> Function:
 
 def vmap(f: Function, in_axes: Any = 0, out_axes: Any = 0) -> Function:
     """`f` over an axis of its arguments, all at once. `in_axes`: that axis of every argument, or of
-    each (None: the same for all); `out_axes`: where it goes in the results. Both may be trees.
+    each (None: the same for all); `out_axes`: where it goes in the results. Both may be trees. What
+    is left at its default, a number, is the same for all.
 
     >>> vmap(lambda a, b: a * b, in_axes=(0, None))(np.array([1.0, 2.0]), 3.0)
     array([3., 6.])
     """
 
+    optional = with_default(f)
+
     def batched(*args: Any, **kwargs: Any) -> Any:
-        return batch(f, in_axes, out_axes, args, kwargs)
+        return batch(f, in_axes, optional, out_axes, args, kwargs)
 
     return derived(f, "vmap", batched)
 

@@ -63,6 +63,15 @@ def _inner(f: Any) -> types.FunctionType | None:
         return None
 
 
+def with_default(f: Any) -> tuple[int | str, ...]:
+    """The positions, and for parameters without one the names, of what need not be given to `f`."""
+    parameters = ANY if _inner(f) is None else _parameters(f)
+    return tuple(
+        p.name if p.kind is p.KEYWORD_ONLY else k
+        for k, p in enumerate(parameters) if p.default is not p.empty
+    )  # fmt: skip
+
+
 def _parameters(f: Any) -> Parameters:
     is_plain = isinstance(f, types.FunctionType)
     return tuple(inspect.signature(f, follow_wrapped=not is_plain).parameters.values())

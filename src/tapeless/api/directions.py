@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -15,12 +14,26 @@ from tapeless.errors import ArgumentError
 from tapeless.frontend.array_protocols import as_array, is_array
 
 
-@dataclass(frozen=True, slots=True)
 class Shape:
-    """An array or a number by its shape and type; a Python number takes its type from it."""
+    """An array or a number by its shape and type; a Python number takes its type from it. It is a
+    leaf of trees, which a dataclass would not be."""
 
-    shape: tuple[int, ...]
-    dtype: np.dtype[Any]
+    __slots__ = ("dtype", "is_array", "shape")
+
+    def __init__(
+        self, shape: tuple[int, ...], dtype: np.dtype[Any], is_array: bool = False
+    ) -> None:
+        self.shape, self.dtype, self.is_array = shape, dtype, is_array
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Shape) and self._key == other._key
+
+    def __hash__(self) -> int:
+        return hash(self._key)
+
+    @property
+    def _key(self) -> tuple[Any, ...]:
+        return self.shape, self.dtype, self.is_array
 
     def __str__(self) -> str:
         return f"an array of {self.dtype} and shape {self.shape}" if self.shape else (
@@ -40,7 +53,7 @@ def skeleton(value: Any) -> Any:
             return Shape((), np.asarray(value).dtype)
     if is_array(value):
         array = as_array(value)
-        return Shape(array.shape, array.dtype)
+        return Shape(array.shape, array.dtype, is_array=True)
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return {f".{f.name}": skeleton(getattr(value, f.name)) for f in dataclasses.fields(value)}
     return None
@@ -93,8 +106,9 @@ class Directions:
             given = np.zeros(like.shape, like.dtype)
         elif not self.fits(like, given):
             raise self.mismatch(str(like), given, name)
-        if like.shape:
-            yield as_reals(np.ascontiguousarray(as_array(given)))
+        if like.is_array:
+            array = as_array(given) if is_array(given) else given
+            yield as_reals(np.asarray(array, like.dtype, order="C"))
             return
         number = like.dtype.type(given)
         yield from (number.real, number.imag) if like.dtype.kind == "c" else (number,)

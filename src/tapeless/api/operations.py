@@ -24,8 +24,9 @@ def push(f: Any, argnums: Any, tangents: Any, *args: Any, **kwargs: Any) -> Any:
         return _push(f, argnums, tangents, *args, **kwargs)
 
 
-def keep(f: Any, mode: str, *args: Any, **kwargs: Any) -> Any:
-    """(f(*args), what the derivative of `f` there reads), for a program that goes on from there."""
+def keep(f: Any, mode: str, argnums: Any, *args: Any, **kwargs: Any) -> Any:
+    """(f(*args), what the derivative of `f` there by the arguments at `argnums` reads), for a
+    program that goes on from there."""
     raise TypeError("keep is an operation of compiled code")
 
 
@@ -57,10 +58,11 @@ def tabulate(size: Any, f: Any) -> Any:
         return _tabulate(size, f)
 
 
-def batch(f: Any, in_axes: Any, out_axes: Any, args: Any, kwargs: Any) -> Any:
-    """f(*args, **kwargs) over an axis of every array in the arguments."""
+def batch(f: Any, in_axes: Any, optional: Any, out_axes: Any, args: Any, kwargs: Any) -> Any:
+    """f(*args, **kwargs) over an axis of every array in the arguments. `optional`: the positions
+    and names of parameters that have a default, for which no axis need be given."""
     with disable_jit(False):
-        return _batch(f, in_axes, out_axes, args, kwargs)
+        return _batch(f, in_axes, optional, out_axes, args, kwargs)
 
 
 @jit(static_argnames=("argnums",))
@@ -88,6 +90,6 @@ def _tabulate(size: Any, f: Any) -> Any:
     return tabulate(size, f)
 
 
-@jit(static_argnames=("in_axes", "out_axes"))
-def _batch(f: Any, in_axes: Any, out_axes: Any, args: Any, kwargs: Any) -> Any:
-    return batch(f, in_axes, out_axes, args, kwargs)
+@jit(static_argnames=("in_axes", "optional", "out_axes"))
+def _batch(f: Any, in_axes: Any, optional: Any, out_axes: Any, args: Any, kwargs: Any) -> Any:
+    return batch(f, in_axes, optional, out_axes, args, kwargs)

@@ -13,6 +13,7 @@ from tapeless.api.operations import keep
 from tapeless.api.results import Rebuild, rebuilder
 from tapeless.api.settings import disable_jit
 from tapeless.core.names import Loc
+from tapeless.runtime.abi import ArraySlot, Slot
 from tapeless.runtime.fastcall import flat
 from tapeless.runtime.kernel import Kernel
 
@@ -46,7 +47,9 @@ class Linear:
         seeds = map(_word, self._directions.values(self._like, given, name))
         if self._call is None:
             assert self._make is not None
-            self._call, self._make = flat(self._make()), None
+            kernel = self._make()
+            self._kept = tuple(map(_fitting, self._kept, kernel.type.params))
+            self._call, self._make = flat(kernel), None
         return self._rebuild(iter(self._call(*self._kept, *seeds)), None, {})
 
     def __repr__(self) -> str:
@@ -81,8 +84,8 @@ def vjp(f: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[[Any], tupl
     >>> pullback(np.array([1.0, 10.0]))
     (array([ 2., 40.]),)
     """
-    out, made = _kept(f, "pull", primals, Pullback)
-    return out, made
+    out, pullback = at_points(f, "pull", tuple(range(len(primals))))(*primals)
+    return out, pullback
 
 
 def linearize(f: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..., Any]]:
@@ -92,24 +95,37 @@ def linearize(f: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..., 
     >>> push(1.0, 0.0), push(0.0, 1.0)
     (np.float64(3.0), np.float64(2.0))
     """
-    out, made = _kept(f, "push", primals, Pushforward)
-    return out, made
+    out, pushforward = at_points(f, "push", tuple(range(len(primals))))(*primals)
+    return out, pushforward
 
 
-def _kept(
-    f: Callable[..., Any], mode: str, primals: tuple[Any, ...], cls: type[Linear]
-) -> tuple[Any, Any]:
-    def at_a_point(*args: Any) -> Any:
-        return keep(f, mode, *args)
+def at_points(
+    f: Callable[..., Any], mode: str, picks: tuple[int, ...]
+) -> Callable[..., tuple[Any, Any]]:
+    """A function of the arguments of `f` that gives its value, and its pullback (`mode` "pull") or
+    pushforward ("push") there by the positional arguments `picks`, in their order."""
 
-    compiled: Any = derived(f, {"pull": "vjp", "push": "linearize"}[mode], at_a_point)
-    with disable_jit(False):
-        program, arguments = compiled.program(primals, {})
-        out, kept = program(compiled.python, arguments)
-    like = skeleton(out if mode == "pull" else primals)
+    def at_a_point(*args: Any, **kwargs: Any) -> Any:
+        return keep(f, mode, picks, *args, **kwargs)
+
     name = getattr(f, "__name__", type(f).__name__)
-    rebuild = rebuilder(program.plan.sequel)
-    return out, cls(name, like, kept, program.sequel, rebuild, compiled.loc)
+    kind, cls = {"pull": ("vjp", Pullback), "push": ("linearize", Pushforward)}[mode]
+    compiled: Any = derived(f, kind, at_a_point)
+
+    def run(*args: Any, **kwargs: Any) -> tuple[Any, Any]:
+        with disable_jit(False):
+            program, arguments = compiled.program(args, kwargs)
+            out, kept = program(compiled.python, arguments)
+        like = skeleton(out if mode == "pull" else tuple(args[k] for k in picks))
+        rebuild = rebuilder(program.plan.sequel)
+        return out, cls(name, like, kept, program.sequel, rebuild, compiled.loc)
+
+    return run
+
+
+def _fitting(value: Any, slot: Slot) -> Any:
+    """A kept value as its parameter has it: arrays without axes were returned as numbers."""
+    return np.asarray(value) if isinstance(slot, ArraySlot) else value
 
 
 def _word(value: Any) -> Any:

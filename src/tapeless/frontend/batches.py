@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,16 +25,19 @@ NO_AXES = "every axis is None: there is nothing to map over"
 
 
 def batch_rule(
-    t: Tracer, f: Value, in_axes: Value, out_axes: Value, args: Value, kwargs: Value
-) -> Value:
-    """f(x[i], …) for every i, in an Each: its arrays are stacked at `out_axes`."""
-    axes = known(t, in_axes, "in_axes")
+    t: Tracer, f: Value, in_axes: Value, optional: Value, out_axes: Value, args: Value,
+    kwargs: Value,
+) -> Value:  # fmt: skip
+    """f(x[i], …) for every i, in an Each: its arrays are stacked at `out_axes`. `optional`: the
+    positions and names of parameters that have a default."""
     args = spelled(args)
     assert isinstance(args, Tup) and isinstance(kwargs, Ref)
     whole = Tup((args, kwargs))
+    named = t.state.heap[kwargs.obj]
+    with_default = known(t, optional, "optional")
     flat = [
-        *axes_of(t, args, tuple(axes) if isinstance(axes, list) else axes, "in_axes"),
-        *axes_of(t, kwargs, 0, "in_axes"),
+        *axes_of_args(t, args, known(t, in_axes, "in_axes"), with_default),
+        *(a for key, value in named.items() for a in axes_of_one(t, value, 0, key in with_default)),
     ]
     moved, size = in_front(t, whole, flat)
 
@@ -106,6 +110,35 @@ def in_front(t: Tracer, tree: Value, axes: list[int | None]) -> tuple[Value, Ato
     if size is None:
         raise CompileError(NO_AXES, t.loc, "name an axis, or call the function without vmap")
     return moved, size
+
+
+def axes_of_args(t: Tracer, args: Tup, axes: Any, optional: Sequence[Any]) -> list[int | None]:
+    """An axis per leaf of the arguments. Parameters that have a default need not be mentioned."""
+    if axes is None or isinstance(axes, int):
+        rows = [axes] * len(args.items)
+    else:
+        rows = [*axes] if isinstance(axes, tuple | list) else [axes]
+        missing = range(len(rows), len(args.items))
+        if any(k not in optional or has_axes(t, args.items[k]) for k in missing):
+            return axes_of(t, args, axes, "in_axes")
+        rows += [None] * len(missing)
+    if len(rows) != len(args.items):
+        return axes_of(t, args, axes, "in_axes")
+    triples = zip(args.items, rows, range(len(rows)), strict=True)
+    return [a for arg, row, k in triples for a in axes_of_one(t, arg, row, k in optional)]
+
+
+def axes_of_one(t: Tracer, arg: Value, axes: Any, is_optional: bool) -> list[int | None]:
+    """An axis per leaf of an argument: a default that has no axes is the same for all."""
+    if is_optional and isinstance(axes, int) and not has_axes(t, arg):
+        axes = None
+    return axes_of(t, arg, axes, "in_axes")
+
+
+def has_axes(t: Tracer, tree: Value) -> bool:
+    found: list[Value] = []
+    every_leaf(t, tree, found.append)
+    return any(isinstance(leaf, Arr) and leaf.rank for leaf in found)
 
 
 def axes_of(t: Tracer, tree: Value, axes: Any, what: str) -> list[int | None]:

@@ -338,4 +338,5 @@ FORMS: dict[str, Rule] = {
     f"{_API}.operations.keep": keep_rule, f"{_API}.pullbacks.vjp": vjp_rule,
     f"{_API}.pullbacks.linearize": linearize_rule,
     f"{_API}.jit.jit": _itself, f"{_API}.derived.derived": lambda t, args, kwargs: args[2],
+    f"{_API}.derived.with_default": lambda t, args, kwargs: Known(()),  # none is filled in here
 }  # fmt: skip

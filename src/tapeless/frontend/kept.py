@@ -13,7 +13,7 @@ from tapeless.ad.jvp import forward
 from tapeless.ad.vjp import reverse
 from tapeless.core.names import Var
 from tapeless.frontend.custom import without_rules
-from tapeless.frontend.derivatives import Traced, located, traced
+from tapeless.frontend.derivatives import Traced, located, named, positions, traced
 from tapeless.frontend.leaves import of_atoms
 from tapeless.frontend.places import new_array
 from tapeless.frontend.results import Results
@@ -29,15 +29,16 @@ if TYPE_CHECKING:
 
 def keep_rule(t: Tracer, args: Args, kwargs: Kwargs) -> Value:
     """(f(*args, **kwargs), what is kept). `mode` "pull": the sequel takes cotangents of the result
-    to those of the arguments; "push": tangents of the arguments to those of the result."""
-    f, mode, *primals = args
-    call = traced(t, f, primals, kwargs, range(len(primals)))
+    to those of the arguments at `argnums`; "push": their tangents to those of the result."""
+    f, mode, argnums, *primals = args
+    picks = positions(t, argnums, primals, named(t, f))
+    call = traced(t, f, primals, kwargs, picks)
     is_pull = known(t, mode, "the mode") == "pull"
     with located(t):
         early, late, seeds = _pull(call) if is_pull else _push(call)
     emit(t, early)
     out = call.unpacked(t, early.results)
-    goal = Tup(tuple(primals)) if is_pull else out
+    goal = Tup(tuple(primals[k] for k in picks)) if is_pull else out
     results = Results(t, t.outside)
     output = results.output(of_atoms(t, goal, iter(late.results)))
     late = without_rules(Body(late.stms, tuple(results.atoms)))

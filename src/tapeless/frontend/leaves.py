@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 from tapeless.core.names import Atom, Const, Var
 from tapeless.errors import CompileError
-from tapeless.frontend.arrays import materialise, scalar_value
+from tapeless.frontend.arrays import materialise, rank0, scalar_value
 from tapeless.frontend.join import spelled
 from tapeless.frontend.places import meet, new_array, numpy_dtype
-from tapeless.frontend.scalars import scalar, type_key
+from tapeless.frontend.scalars import convert, scalar, type_key
 from tapeless.frontend.values import (
     NONE,
     Arr,
@@ -41,9 +41,11 @@ class Leaf:
     atom: Atom
 
 
-def on_leaves(t: Tracer, value: Value, number: Callable[[Value], Value],
-              array: Callable[[Arr], Value]) -> Value:  # fmt: skip
-    """A tree of new containers, its numbers and arrays mapped."""
+def on_leaves(
+    t: Tracer, value: Value, number: Callable[[Value], Value], array: Callable[[Arr], Value],
+    other: Callable[[Value], Value] = lambda value: value,
+) -> Value:  # fmt: skip
+    """A tree of new containers, its numbers, arrays and other leaves mapped."""
     value = spelled(value)
     if is_number(value):
         return number(value)
@@ -51,7 +53,7 @@ def on_leaves(t: Tracer, value: Value, number: Callable[[Value], Value],
         case Arr():
             return array(value)
         case Tup(items, cls):
-            return Tup(tuple(on_leaves(t, v, number, array) for v in items), cls)
+            return Tup(tuple(on_leaves(t, v, number, array, other) for v in items), cls)
         case Ref(InstanceObj() as obj) if obj.path and not dataclasses.is_dataclass(obj.cls):
             return value  # read-only, field by field
         case Ref(obj):
@@ -61,15 +63,15 @@ def on_leaves(t: Tracer, value: Value, number: Callable[[Value], Value],
                 leaves = tuple(array(leaf) for leaf in content.leaves)
                 content = Seq(content.size, content.form, leaves)  # type: ignore[arg-type]  # arrays map to arrays
             elif isinstance(content, dict):
-                content = {k: on_leaves(t, v, number, array) for k, v in content.items()}
+                content = {k: on_leaves(t, v, number, array, other) for k, v in content.items()}
             else:
-                content = tuple(on_leaves(t, v, number, array) for v in content)
+                content = tuple(on_leaves(t, v, number, array, other) for v in content)
             if isinstance(obj, InstanceObj):
                 new = InstanceObj(obj.cls, "", obj.value, None, obj.home)
             t.state.heap[new] = content
             return Ref(new)
         case _:
-            return value
+            return other(value)
 
 
 def every_leaf(t: Tracer, value: Value, visit: Callable[[Value], None]) -> None:
@@ -104,7 +106,7 @@ def rebuilt(t: Tracer, value: Value, leaves: Iterator[Value]) -> Value:
     def leaf(value: Value) -> Value:
         return next(leaves) if is_float(t, value) else NONE
 
-    return on_leaves(t, value, leaf, leaf)
+    return on_leaves(t, value, leaf, leaf, lambda value: NONE)
 
 
 # As arguments of a function ---------------------------------------------------------------------
@@ -192,10 +194,13 @@ class Directions:
             )
         if isinstance(value, Arr) and value.rank:
             return self._array(value, dot, name)
-        value, dot = scalar_value(t, value), scalar_value(t, dot)
+        x, dot = scalar_value(t, value), scalar_value(t, dot)
         if not is_number(dot):
-            raise self._mismatch(value, dot, name)
-        return self._number(value, dot, name)
+            raise self._mismatch(x, dot, name)
+        atoms = self._number(x, dot, name)
+        if isinstance(value, Arr):  # of no axes
+            return [materialise(t, rank0(t, convert(t, dot, numpy_dtype(value))))]
+        return atoms
 
     def _zeros(self, value: Value) -> list[Atom | None]:
         count = 0

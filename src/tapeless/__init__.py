@@ -1,5 +1,8 @@
 """Ordinary numeric Python functions, compiled to native code. No tape."""
 
+import importlib
+import types
+
 from tapeless import errors
 from tapeless.api.check_grads import check_grads
 from tapeless.api.custom import custom_jvp, custom_vjp, stop_gradient
@@ -58,3 +61,10 @@ __all__ = [
     "scan", "scatter", "set_num_threads", "source", "stop_gradient", "u8", "u16", "u32", "u64",
     "value_and_grad", "vjp", "vmap",
 ]  # fmt: skip
+
+
+def __getattr__(name: str) -> types.ModuleType:
+    """`jax`, `scipy` and `torch` are loaded when they are asked for."""
+    if name in ("jax", "scipy", "torch"):
+        return importlib.import_module(f"tapeless.{name}")
+    raise AttributeError(f"module 'tapeless' has no attribute {name!r}")

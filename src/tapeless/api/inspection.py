@@ -71,8 +71,7 @@ def no_kernel(layouts: Layouts, f: Any, a: dict[str, Any]) -> Any:
 
 def look(g: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Look:
     """The program that g(*args, **kwargs) runs."""
-    compiled, owner = (g, ()) if isinstance(g, Jitted) else _compiled(g)
-    arguments = compiled.bind((*owner, *args), kwargs)
+    compiled, arguments = calling(g, args, kwargs)
     try:
         signature = compiled.signature(arguments)
         plan, traced = compiled.store.core(compiled.python, arguments, signature)
@@ -81,6 +80,12 @@ def look(g: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Look:
     return Look(
         compiled.python, arguments, plan, traced.fun, optimise(traced.fun), compiled.settings
     )
+
+
+def calling(g: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Jitted, dict[str, Any]]:
+    """The compiled function that g(*args, **kwargs) calls, and its arguments by name."""
+    compiled, owner = (g, ()) if isinstance(g, Jitted) else _compiled(g)
+    return compiled, compiled.bind((*owner, *args), kwargs)
 
 
 def _compiled(g: Any) -> tuple[Jitted, tuple[Any, ...]]:

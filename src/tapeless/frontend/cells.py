@@ -36,9 +36,9 @@ def open_cells(t: Tracer, frame: Frame) -> None:
     rebinds."""
     assert isinstance(frame.source.node, ast.FunctionDef)
     own, inner = _declared(frame.source.node)
-    for name in own:
+    for name in sorted(own):
         frame.cells[name] = _found(frame, name)
-    for name in inner - own:
+    for name in sorted(inner - own):
         obj = frame.cells[name] = DictObj()
         t.state.heap[obj] = {name: frame.locals.pop(name)} if name in frame.locals else {}
 

@@ -34,6 +34,7 @@ from tapeless.ir.syntax import (
     Sort,
     Update,
 )  # fmt: skip
+from tapeless.ir.walk import uses as occurrences
 from tapeless.loop.syntax import GLOBAL, Buf, Name, Proc, Value
 from tapeless.lower.branches import Result
 from tapeless.lower.builder import block
@@ -217,7 +218,8 @@ class Kernel(Nests):
 
 def dying(stm: Let, after: frozenset[Var], uses: Uses, storage: Storage) -> Iterator[Var]:
     """Arrays that nobody needs after `stm` and whose storage none of its results took over."""
-    dead = [v for v in (*uses.of(stm.exp), *stm.outs) if v.is_array and v not in after]
+    named = uses.of(stm.exp).union(stm.outs)
+    dead = {v for v in named if v.is_array and v not in after}
     if not dead:
         return
     kept: set[Var] = set()
@@ -226,7 +228,13 @@ def dying(stm: Let, after: frozenset[Var], uses: Uses, storage: Storage) -> Iter
             kept |= storage.sources(stm, k)
     if MIXED in kept:  # in that of any array that the statement, or a body in it, takes over
         kept.update(v for v in uses.of(stm.exp) if v.is_array)
-    yield from (v for v in dead if v not in kept)
+    dead -= kept
+    yield from (v for v in in_order(stm) if v in dead)
+
+
+def in_order(stm: Let) -> dict[Var, None]:
+    """Variables that a statement names."""
+    return dict.fromkeys(a for a in occurrences(Body((stm,), stm.outs)) if isinstance(a, Var))
 
 
 def can_aim(stm: Let, var: Var) -> bool:

@@ -35,7 +35,7 @@ from tapeless.ir.syntax import (
     While,
 )
 from tapeless.ir.types_of import atom_of
-from tapeless.ir.walk import atoms_of, bodies_of, map_bodies
+from tapeless.ir.walk import atoms_of, bodies_of, free_vars, map_bodies
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -161,7 +161,7 @@ class _Owner:
         if not isinstance(exp, Each):
             return
         consumed = {i for a in exp.accs for i in a.inits}
-        spare = [v for v in self.uses.of(exp) if v in free and v not in consumed]
+        spare = [v for v in free_vars(exp.body) if v in free and v not in consumed]
         for out, result in zip(stm.outs, exp.body.results, strict=False):
             if isinstance(result.type, Scalar) and out not in self.escaping:
                 for array in spare:

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from tapeless.ad.again import Again
 from tapeless.ad.operators import Operators
+from tapeless.ad.residuals import with_kept
 from tapeless.ad.sites import AtSite, are_boxes, at_sites, is_undone, needed
 from tapeless.ad.sweep import InReturn
 from tapeless.ad.tree import Node, Plain
@@ -68,7 +69,7 @@ class Nests(Operators):
                 self.each_back(self.at_winner(exp, sources[0]), [], clears, inits)
             else:
                 self.sources.update((a.vars[0], s) for a, s in zip(combined, sources, strict=True))
-                self.each_back(exp, seeds, clears, inits)
+                self.each_back(exp, seeds, clears, inits, item)
             for acc, source in zip(combined, sources, strict=True):
                 self.give_start(acc, source)
 
@@ -152,8 +153,9 @@ class Nests(Operators):
 
     def each_back(
         self, exp: Each, seeds: list[Atom | None], clears: list[Acc],
-        inits: list[tuple[Atom, Atom]],
+        inits: list[tuple[Atom, Atom]], item: Plain | None = None,
     ) -> None:  # fmt: skip
+        """`item`: the nest in the forward sweep, if it may be made to keep values for this one."""
         copy = Again(self.active)
         vars = copy.binds(exp.vars)
         again = copy.body(exp.body)
@@ -177,6 +179,8 @@ class Nests(Operators):
             body = Body(tuple(stms), ())
         self.bars, self.targets = before, targets
         self.counters.pop()
+        if item is not None and item in self.node.items and self.node.parent is None:
+            body = with_kept(item, copy.map, vars, body, inside=bool(self.counters))
         self.close_nest(exp, vars, body, sums, accs, clears, inits)
 
     def close_nest(

@@ -55,7 +55,8 @@ def iota(width: int, stride: int = 1) -> str:
 
 
 class Function:
-    """State of emission. `width`: lanes (1 outside simd loops); `mask`: active ones (None: all)."""
+    """State of emission. `width`: lanes (1 outside simd loops); `mask`: active ones (None: all);
+    `rest`: the mask that leaves out only lanes beyond the end of their loop, if there is one."""
 
     def __init__(self, unit: Unit, header: str) -> None:
         self.unit = unit
@@ -64,6 +65,7 @@ class Function:
         self.env: dict[Name, Value] = {}
         self.width = 1
         self.mask: str | None = None
+        self.rest: str | None = None
         self.levels: list[Level] = []
         self.firsts: list[int] = []
         self.level_of_hoisted: dict[str, int] = {}

@@ -25,6 +25,7 @@ from tapeless.emit.facts import (
 from tapeless.emit.function import iota
 from tapeless.emit.loops import Texts, Turn
 from tapeless.emit.memory import COMBINE_OPS
+from tapeless.emit.pressure import pressure
 from tapeless.emit.values import LINEAR, UNIFORM, Ptr, Val, uniform
 from tapeless.loop.syntax import Call, Combine, For, Load, Op, Reduce, Stm, Store
 
@@ -60,7 +61,7 @@ class Lanes(Deferring):
     def chosen_lanes(self, stm: For) -> int:
         """As many lanes as fill a few registers: independent chains hide latencies, as long as
         the values that are alive fit."""
-        size = weight(stm.body)
+        size = pressure(stm)
         registers = 4 if size <= LIGHT else 2 if size <= HEAVY else 1
         if follows_data(stm.body):
             registers = 1  # each lane goes its own way: nothing is gained by more of them
@@ -195,8 +196,10 @@ class Rounds:
         """As many lanes as there are iterations left."""
         f = self.f
         mask = f.first_lanes(f.a.let(f"sub i64 {self.stop}, {i}"))
+        f.rest = mask
         with f.masked(mask):
             nexts = self.whole(i, params)
+        f.rest = None
         return [
             f.kept(c, mask, new, old)
             for c, new, old in zip(self.carriers, nexts, params, strict=True)

@@ -94,6 +94,11 @@ class Accesses(Context):
         whole = dtype.bytes * p.lanes if p.lanes > 1 and not p.vector else dtype.bytes
         return min(whole, CACHE_LINE)
 
+    def mask_for(self, p: Ptr) -> str | None:
+        """The mask of an access to memory. What lanes beyond the end do with their own cells
+        matters to nobody; and what was stored whole is loaded whole at once."""
+        return None if p.lanes > 1 and self.mask == self.rest else self.mask
+
     # loads
     def load(self, stm: Load) -> None:
         self.env[stm.out] = self.load_at(self.at(stm.buf, stm.at), stm.buf.dtype)
@@ -114,7 +119,7 @@ class Accesses(Context):
     def _load_run(self, p: Ptr, dtype: DType, run: int, alias: str) -> str:
         """Lanes that lie side by side."""
         vector, where = wide(memory_type(dtype), self.width), self.first(p, dtype, run)
-        align, mask = self._align(p, dtype), self.mask
+        align, mask = self._align(p, dtype), self.mask_for(p)
         if mask is None:
             text = self.a.let(f"load {vector}, ptr {where}, align {align}{alias}")
         else:
@@ -161,7 +166,7 @@ class Accesses(Context):
             mask = f"{self.type(bool_)} {self.all_lanes()}"
             a.do(f"call void {name}({vector} {text}, {pointers}, {mask}){alias}")
             return
-        where, align, mask_text = self.first(p, dtype, run), self._align(p, dtype), self.mask
+        where, align, mask_text = self.first(p, dtype, run), self._align(p, dtype), self.mask_for(p)
         if run < 0:
             text = self.reversed(text, vector)
         if mask_text is None:

@@ -81,3 +81,24 @@ def test_rows_that_change_are_read_where_they_are():
     rng = np.random.default_rng(0)
     x, y = rng.random((20, 5)), rng.random(6)
     np.testing.assert_allclose(tp.jit(own_rows)(x.copy(), y), own_rows(x.copy(), y), rtol=1e-13)
+
+
+def backwards(x, y):
+    """Each row is read forwards and backwards."""
+    out = np.empty((x.shape[0], y.size))
+    for i in range(x.shape[0]):
+        for j in range(y.size):
+            s = 0.0
+            for k in range(x.shape[1]):
+                s += x[i, k] * y[j] - x[i, x.shape[1] - 1 - k]
+            out[i, j] = s
+    return out
+
+
+def test_a_row_serves_reads_at_other_places():
+    rng = np.random.default_rng(0)
+    x, y = rng.random((40, 5)), rng.random(6)
+    text = loops(backwards, x, y)
+    assert "local" in text
+    assert len(re.findall(r"= x\[", text)) == 1
+    np.testing.assert_allclose(tp.jit(backwards)(x, y), backwards(x, y), rtol=1e-13)

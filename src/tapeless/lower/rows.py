@@ -5,7 +5,8 @@
 
 A lane's own memory holds element k of all lanes next to each other: what was gathered for every j
 is gathered once, and then loaded whole. Only cells that exist for certain are read early: every
-index is a counter that runs over its whole axis.
+index is a counter that runs over its whole axis. Once a row is there, it also serves reads of the
+same array at other places of it.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from tapeless.core.names import Atom, Const, Var
 from tapeless.core.types import INDEX, Array
 from tapeless.ir.syntax import PROVED, Body, Each, Exp, Fold, For, Index, Let, Loop, Scan
 from tapeless.ir.types_of import size_of
-from tapeless.ir.walk import Rewriter, bodies_of, bound, map_bodies
+from tapeless.ir.walk import Rewriter, bodies_of, bound, map_bodies, statements
 from tapeless.lower.plan import Plans
 
 Counters = Mapping[Var, Atom]
@@ -25,17 +26,22 @@ Counters = Mapping[Var, Atom]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Read:
-    """A read that a row can serve: `own` are its indices that change while a lane runs."""
+    """A read that a row can serve: `axes` are those whose index changes while a lane runs."""
 
     out: Var
     exp: Index
-    own: tuple[Var, ...]
+    axes: tuple[int, ...]
     sizes: tuple[Atom, ...]
+
+    @property
+    def own(self) -> tuple[Atom, ...]:
+        """The indices that change."""
+        return tuple(self.exp.at[k] for k in self.axes)
 
     @property
     def row(self) -> tuple[Var, tuple[Atom | None, ...], tuple[Atom, ...]]:
         """Reads of the same row agree in this."""
-        at = tuple(None if a in self.own else a for a in self.exp.at)
+        at = tuple(None if k in self.axes else a for k, a in enumerate(self.exp.at))
         return self.exp.array, at, self.sizes
 
 
@@ -53,7 +59,22 @@ class Nest:
     def reads(self) -> list[Read]:
         """Reads that are made in loops that their indices do not all count."""
         finder = _Finder(self, bound(self.body))
-        return list(finder.body(self.body, self.inner, len(self.inner)))
+        found = list(finder.body(self.body, self.inner, len(self.inner)))
+        return found + self.more(found)
+
+    def more(self, found: list[Read]) -> list[Read]:
+        """Further reads of the rows that are `found`, at any place."""
+        outs = {read.out for read in found}
+        by_array = {read.exp.array: read for read in found}
+        reads: list[Read] = []
+        for stm in statements(self.body):
+            exp = stm.exp
+            if isinstance(exp, Index) and exp.array in by_array and set(exp.modes) == {PROVED}:
+                like = by_array[exp.array]
+                read = Read(stm.outs[0], exp, like.axes, like.sizes)
+                if read.out not in outs and read.row == like.row:
+                    reads.append(read)
+        return reads
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -65,7 +86,7 @@ class _Finder:
         for stm in body.stms:
             if isinstance(stm.exp, Index):
                 found = self.read(stm.outs[0], stm.exp, counters)
-                if found is not None and len(found.own) < loops:
+                if found is not None and len(found.axes) < loops:
                     yield found
             for inner in bodies_of(stm.exp):
                 more = counters_of(stm.exp)
@@ -77,21 +98,23 @@ class _Finder:
         if exp.array in self.inside or exp.array in nest.written or nest.lane not in exp.at:
             return None
         known = {**nest.outer, **counters}
+        axes: list[int] = []
         own: list[Var] = []
-        for a, size in zip(exp.at, exp.array.shape, strict=True):
+        for k, (a, size) in enumerate(zip(exp.at, exp.array.shape, strict=True)):
             if isinstance(a, Const):
                 if not isinstance(size, int) or not 0 <= a.value < size:
                     return None
             elif a not in known or size_of(known[a]) != size:
                 return None
             elif a in counters:
+                axes.append(k)
                 own.append(a)
         sizes = tuple(known[c] for c in own)
         if not own or len(set(own)) < len(own) or set(exp.modes) != {PROVED}:
             return None
         if self.inside.union(nest.inner).intersection(sizes):
             return None
-        return Read(out, exp, tuple(own), sizes)
+        return Read(out, exp, tuple(axes), sizes)
 
 
 def counters_of(exp: Exp) -> dict[Var, Atom]:
@@ -130,7 +153,7 @@ def with_rows(body: Body, reads: list[Read], plans: Plans) -> tuple[list[Let], B
 
 def _new_row(read: Read, out: list[Let]) -> Var:
     array = read.exp.array
-    vars = tuple(Var(INDEX, v.hint) for v in read.own)
+    vars = tuple(Var(INDEX, v.hint) for v in read.own if isinstance(v, Var))
     names: dict[Atom, Atom] = dict(zip(read.own, vars, strict=True))
     at = tuple(names.get(a, a) for a in read.exp.at)
     cell = read.out.fresh()

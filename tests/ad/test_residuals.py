@@ -124,3 +124,37 @@ def test_what_is_dear():
     """A sum, but not the row that is made along with it; elementary functions."""
     stms = parse(DEAR).body.stms
     assert [[o.hint for o in dear_results(s)] for s in stms] == [[], ["e"], ["s"], ["z"]]
+
+
+def test_what_a_minimum_is_of_is_kept_to_find_where_it_comes_from():
+    """Distances are computed once, their least is found among what was kept."""
+
+    def cost(points, centres):
+        total = 0.0
+        for p in points:
+            total += min(np.sum((p - c) ** 2) for c in centres)
+        return total
+
+    rng = np.random.default_rng(8)
+    points, centres = rng.random((30, 3)), rng.random((4, 3))
+    ratio = (
+        tp.cost(tp.value_and_grad(cost, 1), points, centres).flops
+        / tp.cost(tp.jit(cost), points, centres).flops
+    )
+    assert ratio < 2.0
+    nearest = np.argmin(np.sum((points[:, None] - centres) ** 2, axis=2), axis=1)
+    truth = np.zeros_like(centres)
+    np.add.at(truth, nearest, 2.0 * (centres[nearest] - points))
+    np.testing.assert_allclose(tp.grad(cost, 1)(points, centres), truth, rtol=1e-12)
+
+
+def test_the_first_of_equal_minima_wins():
+    def cost(points, centres):
+        total = 0.0
+        for p in points:
+            total += min(np.sum((p - c) ** 2) for c in centres)
+        return total
+
+    points, centres = np.array([[0.0, 1.0]]), np.array([[1.0, 1.0], [-1.0, 1.0], [0.0, 2.0]])
+    slope = tp.grad(cost, 1)(points, centres)
+    np.testing.assert_array_equal(slope, [[2.0, 0.0], [0.0, 0.0], [0.0, 0.0]])

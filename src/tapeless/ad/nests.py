@@ -63,7 +63,8 @@ class Nests(Operators):
             combined = [acc for acc in wanted if combines(acc)]
             places = dict(zip((v for a in exp.accs for v in a.vars), let.outs[count:], strict=True))
             sources = [
-                self.find_source(exp, acc, tuple(places[v] for v in acc.vars)) for acc in combined
+                self.find_source(item, exp, acc, tuple(places[v] for v in acc.vars))
+                for acc in combined
             ]
             if not outside and wanted == combined[:1] and has_one_winner(exp, wanted[0]):
                 self.each_back(self.at_winner(exp, sources[0]), [], clears, inits)
@@ -179,7 +180,7 @@ class Nests(Operators):
             body = Body(tuple(stms), ())
         self.bars, self.targets = before, targets
         self.counters.pop()
-        if item is not None and item in self.node.items and self.node.parent is None:
+        if item is not None and self.may_keep(item):
             body = with_kept(item, copy.map, vars, body, inside=bool(self.counters))
         self.close_nest(exp, vars, body, sums, accs, clears, inits)
 

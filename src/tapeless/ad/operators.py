@@ -14,8 +14,10 @@ from dataclasses import dataclass, replace
 
 from tapeless.ad.again import Again
 from tapeless.ad.cells import Cells
+from tapeless.ad.residuals import is_dear, with_kept
 from tapeless.ad.selections import NOWHERE, extreme, selection, sites_of, with_put
 from tapeless.ad.sweep import InReturn
+from tapeless.ad.tree import Plain
 from tapeless.analysis.activity import Active
 from tapeless.core.names import Atom, Const, Var
 from tapeless.core.types import INDEX, Array, Scalar
@@ -56,19 +58,26 @@ class Operators(Cells):
         self.counters: list[tuple[Var, ...]] = []
         self.depth: dict[Var, int] = {}
 
-    def find_source(self, exp: Each, acc: Acc, outs: tuple[Var, ...]) -> Source:
+    def find_source(self, item: Plain, exp: Each, acc: Acc, outs: tuple[Var, ...]) -> Source:
         """Before the nest `exp` runs backwards: what decides about the cotangents of `acc`."""
         self.depth[acc.vars[0]] = len(self.counters)
         if acc.op == "*":
             return Whole(self.value(outs[0]))
-        return Winner(self.winner(exp, acc, outs), sites_of(exp, acc).sizes)
+        return Winner(self.winner(item, exp, acc, outs), sites_of(exp, acc).sizes)
+
+    def may_keep(self, item: Plain) -> bool:
+        """Whether a nest of the forward sweep may still be made to keep something."""
+        return self.node.parent is None and item in self.node.items
 
     # what is found
-    def winner(self, exp: Each, acc: Acc, outs: tuple[Var, ...]) -> Atom:
+    def winner(self, item: Plain, exp: Each, acc: Acc, outs: tuple[Var, ...]) -> Atom:
         """The place that the value of each cell comes from; −1: from the start."""
         sites = sites_of(exp, acc)
-        if isinstance(acc.op, str) and sites.is_read and self.newest(outs[0]) is not None:
-            return self.first_equal(exp, acc, outs[0])
+        if isinstance(acc.op, str) and self.newest(outs[0]) is not None:
+            if sites.is_read:
+                return self.first_equal(exp, acc, outs[0])
+            if self.counters and self.may_keep(item) and is_dear(exp, sites.value):
+                return self.first_equal(exp, acc, outs[0], item)
         like = acc.vars[0]
         if isinstance(acc.op, str):
             monoid = extreme(acc.op, like.dtype)
@@ -88,8 +97,8 @@ class Operators(Cells):
 
         return self.again_with(exp, acc, accs, make)[-1]
 
-    def first_equal(self, exp: Each, acc: Acc, out: Var) -> Atom:
-        """w = min {i : eᵢ = y}; if y is NaN, the eᵢ that are."""
+    def first_equal(self, exp: Each, acc: Acc, out: Var, item: Plain | None = None) -> Atom:
+        """w = min {i : eᵢ = y}; if y is NaN, the eᵢ that are. `item`: keeps the eᵢ."""
         sites, known = sites_of(exp, acc), self.value(out)
         place = Var(self.of_cells(out), "place")
 
@@ -101,7 +110,7 @@ class Operators(Cells):
             self.b.put(place, put.at, at, put.modes)
 
         accs = (Acc((place,), (self.filled(out, NOWHERE),), "min"),)
-        (found,) = self.again_with(exp, acc, accs, make)
+        (found,) = self.again_with(exp, acc, accs, make, item)
         (init,) = acc.inits
         if isinstance(init, Const) or not self.is_active(init):
             return found
@@ -178,7 +187,7 @@ class Operators(Cells):
     # cells
     def again_with(
         self, exp: Each, acc: Acc, accs: tuple[Acc, ...],
-        make: Callable[[Put, tuple[Var, ...]], None],
+        make: Callable[[Put, tuple[Var, ...]], None], item: Plain | None = None,
     ) -> tuple[Var, ...]:  # fmt: skip
         """Emit the nest with `make` instead of what it puts to `acc`, and no other accumulator."""
         copy = Again(self.active)
@@ -190,6 +199,8 @@ class Operators(Cells):
             return stms
 
         body = with_put(copy.body(exp.body), acc.vars[0], vars, instead)
+        if item is not None:
+            body = with_kept(item, copy.map, vars, body, inside=True)
         nest = InReturn(self).nest(Each(vars, exp.sizes, (), Body(body.stms, ())))
         return self.b.let(replace(nest, accs=accs), *(v.hint for a in accs for v in a.vars))
 

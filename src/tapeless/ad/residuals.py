@@ -42,18 +42,15 @@ DEAR = MATH_FLOPS  # operations for one value from which on keeping it costs les
 def with_kept(
     item: Plain, copies: Mapping[Var, Atom], vars: tuple[Var, ...], body: Body, *, inside: bool
 ) -> Body:
-    """`body`, the return sweep of the nest of `item` at `vars`, with what the forward nest is made
-    to keep for it. `copies`: of variables of the forward sweep in `body`; `inside`: whether this is
-    in a pass of another nest."""
-    assert item.let is not None
-    exp = item.let.exp
-    assert isinstance(exp, Each)
+    """`body`, which runs the nest of `item` again at `vars`, with what the forward nest is made to
+    keep for it. `copies`: of variables of the forward sweep in `body`; `inside`: whether this is in
+    a pass of another nest."""
+    exp = nest_of(item)
     own = bound(exp.body)
     originals = {
         copies[v]: v for stm in exp.body.stms for v in stm.outs
         if v in copies and (inside or not v.is_array) and own.isdisjoint(type_vars(v.type))
     }  # fmt: skip
-    homes: dict[Var, Var] = {}
     stms: list[Let] = []
     for stm in body.stms:
         dear = [o for o in dear_results(stm) if o in originals]
@@ -63,15 +60,32 @@ def with_kept(
             dear = []
         if len(dear) < len(stm.outs) or not dear:
             stms.append(replace(stm, outs=tuple(o.fresh() if o in dear else o for o in stm.outs)))
-        for out in dear:
-            first = originals[out]
-            homes[first] = Var(lift(first.type, exp.sizes), first.hint)
-            stms.append(_read(out, homes[first], vars))
-    count = len(exp.body.results)
-    outs = (*item.let.outs[:count], *homes.values(), *item.let.outs[count:])
-    forward = Body(exp.body.stms, (*exp.body.results, *homes))
-    item.let = Let(outs, replace(exp, body=forward), item.let.loc)
+        stms += (_read(o, home_of(item, originals[o]), vars) for o in dear)
     return Body(tuple(stms), body.results)
+
+
+def nest_of(item: Plain) -> Each:
+    assert item.let is not None
+    assert isinstance(item.let.exp, Each)
+    return item.let.exp
+
+
+def home_of(item: Plain, var: Var) -> Var:
+    """Where the nest of `item` keeps the values that `var` has in its passes."""
+    home, let, exp = item.kept.get(var), item.let, nest_of(item)
+    if home is None and let is not None:
+        home = item.kept[var] = Var(lift(var.type, exp.sizes), var.hint)
+        count = len(exp.body.results)
+        body = replace(exp.body, results=(*exp.body.results, var))
+        outs = (*let.outs[:count], home, *let.outs[count:])
+        item.let = Let(outs, replace(exp, body=body), let.loc)
+    assert home is not None
+    return home
+
+
+def is_dear(exp: Each, atom: Atom) -> bool:
+    """Whether a value of a pass is worth keeping."""
+    return any(atom in dear_results(stm) for stm in exp.body.stms)
 
 
 def dear_results(stm: Let) -> tuple[Var, ...]:

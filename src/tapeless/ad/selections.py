@@ -16,9 +16,10 @@ NOWHERE = Const((1 << 63) - 1, INDEX.dtype)
 
 @dataclass(frozen=True, slots=True)
 class Sites:
-    """The box of passes that put to an accumulator; whether they put what they just read."""
+    """The box of passes that put to an accumulator; what they put, whether it was just read."""
 
     sizes: tuple[Atom, ...]
+    value: Atom
     is_read: bool
 
 
@@ -37,7 +38,7 @@ def find_sites(exp: Each, acc: Acc) -> Sites | None:
     assert isinstance(puts[0], Put)
     value = puts[0].values[0]
     is_read = any(value in s.outs and isinstance(s.exp, Index) for s in statements(exp.body))
-    return Sites((*exp.sizes, *sizes), is_read)
+    return Sites((*exp.sizes, *sizes), value, is_read)
 
 
 def _puts(stm: Let, var: Var) -> bool:

@@ -37,6 +37,7 @@ class Plain:
 
     let: Let | None  # None: nothing to run forward
     is_turned: bool = False  # whether it holds its own return sweep
+    kept: dict[Var, Var] = field(default_factory=dict)  # what a nest keeps of each pass, and where
 
     def frozen(self) -> Iterator[Let]:
         if self.let is not None:

@@ -1,7 +1,8 @@
 """Dead code: every statement, loop variable, element result and accumulator that nobody needs.
 
-A statement goes if nothing reads its results and it has no effect. Of a Loop, an If or an Each
-single results go; loop state goes if only its own next value reads it.
+A statement goes if nothing reads its results and it has no effect. Of a Loop, an If, an Each or a
+Fold single results go; loop state, and a part of what an operator combines, goes if only its own
+next value reads it.
 """
 
 from __future__ import annotations
@@ -63,9 +64,13 @@ class _Dead:
     def statement(self, stm: Let) -> Let | None:
         exp = stm.exp
         if isinstance(exp, Put):
-            if exp.targets[0] in self.gone:
+            left = [t not in self.gone for t in exp.targets]
+            if not any(left):
                 return None
-            self.need(exp.targets)
+            targets, values = _kept(exp.targets, left), _kept_atoms(exp.values, left)
+            stm = replace(stm, exp=replace(exp, targets=targets, values=values))
+            exp = stm.exp
+            self.need(targets)
         elif not self.live.intersection(stm.outs) and self.droppable(exp):
             return None
         used = [o in self.live for o in stm.outs]
@@ -98,9 +103,12 @@ class _Dead:
             case Each():
                 return self.each(outs, used, exp)
             case Fold() | Scan():
-                monoid = self.monoid(exp.monoid)
+                if not any(used):  # for its effects
+                    used = [True] * len(outs)
+                monoid, used = self.monoid(exp.monoid, used)
                 self.need(monoid.neutral)
-                return outs, replace(exp, monoid=monoid, body=self.body(exp.body))
+                body = self.body(_picked(exp.body, used))
+                return _kept(outs, used), replace(exp, monoid=monoid, body=body)
             case _:
                 return outs, exp
 
@@ -145,23 +153,36 @@ class _Dead:
         keep = used[:count]
         at = count
         for acc in exp.accs:
-            width = len(acc.vars)
-            alive = any(used[at : at + width]) or acc.vars[0] in raising
-            keep += [alive] * width
-            if alive:
-                accs.append(acc)
-                self.gone.difference_update(acc.vars)  # of an earlier walk over this nest
-            else:
-                self.gone.update(acc.vars)
-            at += width
+            parts = used[at : at + len(acc.vars)]
+            at += len(acc.vars)
+            if acc.vars[0] in raising:
+                parts = [True] * len(parts)
+            if isinstance(acc.op, Monoid) and any(parts):
+                monoid, parts = self.monoid(acc.op, parts)
+                acc = replace(acc, op=monoid)
+            keep += parts
+            self.gone.update(v for v, p in zip(acc.vars, parts, strict=True) if not p)
+            self.gone.difference_update(_kept(acc.vars, parts))  # of an earlier walk over this
+            if any(parts):
+                vars, inits = _kept(acc.vars, parts), _kept_atoms(acc.inits, parts)
+                accs.append(replace(acc, vars=vars, inits=inits))
         body = self.body(_picked(exp.body, used[:count]))
-        new = tuple(
-            replace(a, op=self.monoid(a.op)) if isinstance(a.op, Monoid) else a for a in accs
-        )
-        return _kept(outs, keep), Each(exp.vars, exp.sizes, new, body)
+        return _kept(outs, keep), Each(exp.vars, exp.sizes, tuple(accs), body)
 
-    def monoid(self, m: Monoid) -> Monoid:
-        return replace(m, body=self.body(m.body))
+    def monoid(self, m: Monoid, used: list[bool]) -> tuple[Monoid, list[bool]]:
+        """The parts of an operator that the `used` ones need; which they are."""
+        outer = set(self.live)
+        while True:
+            body = self.body(_picked(m.body, used))
+            needed = [
+                u or not self.live.isdisjoint(pair)
+                for u, *pair in zip(used, m.left, m.right, strict=True)
+            ]
+            if needed == used:
+                break
+            self.live, used = set(outer), needed
+        parts = (_kept(m.left, used), _kept(m.right, used))
+        return Monoid(*parts, body, _kept_atoms(m.neutral, used), m.commutative), used
 
 
 def _without(exp: Exp, gone: set[Var]) -> Exp:
@@ -171,7 +192,7 @@ def _without(exp: Exp, gone: set[Var]) -> Exp:
         stms = (
             Let(s.outs, _without(s.exp, gone), s.loc)
             for s in body.stms
-            if not (isinstance(s.exp, Put) and s.exp.targets[0] in gone)
+            if not (isinstance(s.exp, Put) and gone.issuperset(s.exp.targets))
         )
         return Body(tuple(stms), body.results)
 

@@ -14,7 +14,7 @@ import numpy as np
 from benchmarks import gradients
 
 Function = Callable[..., Any]
-NOT_PROGRAMS = ("__main__", "peer", "program", "worker")
+NOT_PROGRAMS = ("__main__", "peer", "program", "slots", "worker")
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,8 @@ Tangent variables have the type of their primal and its name with `_dot`.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
+from typing import TypeAlias
 
 from tapeless.ad.given import given_tangents
 from tapeless.ad.linear_algebra import call_tangents
@@ -56,35 +58,56 @@ def jvp(fun: Fun, wrt: Sequence[int]) -> Fun:
 
 def forward(body: Body, dots: Mapping[Var, Atom]) -> Body:
     """`body` with the tangents of its float results behind its results; `dots`: of what is free."""
+    return forward_along(body, (dots,))
+
+
+def forward_along(body: Body, directions: Sequence[Mapping[Var, Atom]]) -> Body:
+    """`body` with the tangents of its float results along each of several directions behind its
+    results: every value is computed once, and has a tangent along those it depends on only."""
     body = for_forward(body)
-    tangents = _Forward(Dependence(body).varied(dots), after_choices(body))
-    tangents.dot.update(dots)
-    return tangents.body(body, [r.dtype.is_float for r in body.results])
+    graph = Dependence(body)
+    tangents = _Forward([graph.varied(dots) for dots in directions], after_choices(body))
+    for dot, dots in zip(tangents.dot, directions, strict=True):
+        dot.update(dots)
+    floats = [j for j, r in enumerate(body.results) if r.dtype.is_float]
+    return tangents.body(body, [(k, j) for k in range(len(directions)) for j in floats])
+
+
+Marks: TypeAlias = list[tuple[int, int]]  # which directions which of some variables vary along
 
 
 class _Forward:
-    """`dot`: the tangent of every variable seen so far that varies."""
+    """`dot`: along each direction, the tangent of every variable seen so far that varies."""
 
-    def __init__(self, varied: set[Var], guarded: set[Var]) -> None:
+    def __init__(self, varied: list[set[Var]], guarded: set[Var]) -> None:
         self.b = Builder()
         self.varied = varied
         self.guarded = guarded  # a zero tangent may meet a derivative that is not finite
-        self.dot: dict[Var, Atom] = {}
+        self.dot: list[dict[Var, Atom]] = [{} for _ in varied]
         self.apart: set[Var] = set()  # accumulators whose tangents accumulate on their own
 
     # tangents
-    def new_dot(self, var: Var, type: Type | None = None) -> Var:
-        dot = Var(var.type if type is None else type, f"{var.hint}_dot", var.loc)
-        self.dot[var] = dot
+    def new_dot(self, k: int, var: Var) -> Var:
+        dot = Var(var.type, f"{var.hint}_dot", var.loc)
+        self.dot[k][var] = dot
         return dot
 
-    def varies(self, atom: Atom) -> bool:
-        return isinstance(atom, Var) and atom in self.varied
+    def along(self, *vars: Var) -> list[int]:
+        """The directions that one of the variables varies along."""
+        return [k for k, varied in enumerate(self.varied) if not varied.isdisjoint(vars)]
 
-    def tangent(self, atom: Atom) -> Atom:
+    def varies(self, k: int, atom: Atom) -> bool:
+        return isinstance(atom, Var) and atom in self.varied[k]
+
+    def tangent(self, k: int, atom: Atom) -> Atom:
         """The tangent of `atom`, made of zeros if it has none."""
-        known = self.dot.get(atom) if isinstance(atom, Var) else None
+        known = self.dot[k].get(atom) if isinstance(atom, Var) else None
         return self.zero(atom.type) if known is None else known
+
+    def array(self, k: int, var: Var) -> Var:
+        dot = self.tangent(k, var)
+        assert isinstance(dot, Var)
+        return dot
 
     def zero(self, type: Type) -> Atom:
         if isinstance(type, Array):
@@ -92,24 +115,26 @@ class _Forward:
         return Const(0.0, type.dtype)
 
     # bodies
-    def body(self, body: Body, with_dot: Sequence[bool], extra: Iterable[Atom] = ()) -> Body:
-        """`body`, its results followed by tangents of those marked in `with_dot`."""
+    def body(self, body: Body, marks: Marks, extra: Iterable[Atom] = ()) -> Body:
+        """`body`, its results followed by the tangents that `marks` names."""
         with self.b.scope():
             for stm in body.stms:
                 self.b.loc = stm.loc
                 self.let(stm)
-            dots = [self.tangent(r) for r, w in zip(body.results, with_dot, strict=True) if w]
-            return self.b.body((*body.results, *extra, *dots))
+            return self.b.body((*body.results, *extra, *self.tangents(marks, body.results)))
+
+    def tangents(self, marks: Marks, atoms: Sequence[Atom]) -> tuple[Atom, ...]:
+        return tuple(self.tangent(k, atoms[j]) for k, j in marks)
 
     def emit(self, stm: Let) -> None:
         self.b.scopes[-1].append(stm)
 
-    def marks(self, outs: Sequence[Var]) -> list[bool]:
-        return [o in self.varied for o in outs]
+    def marks(self, vars: Sequence[Var]) -> Marks:
+        return [(k, j) for k in self.along(*vars) for j, v in enumerate(vars) if self.varies(k, v)]
 
-    def dots_of(self, vars: Sequence[Var]) -> tuple[Var, ...]:
-        """New tangents of the variables that vary."""
-        return tuple(self.new_dot(v) for v in vars if v in self.varied)
+    def new_dots(self, vars: Sequence[Var]) -> tuple[Var, ...]:
+        """New tangents of the variables that vary, in the order of `marks`."""
+        return tuple(self.new_dot(k, vars[j]) for k, j in self.marks(vars))
 
     # statements
     def let(self, stm: Let) -> None:
@@ -118,11 +143,10 @@ class _Forward:
             case If(cond, then, orelse):
                 marks = self.marks(outs)
                 new = If(cond, self.body(then, marks), self.body(orelse, marks))
-                self.emit(Let((*outs, *self.dots_of(outs)), new, stm.loc))
+                self.emit(Let((*outs, *self.new_dots(outs)), new, stm.loc))
             case Iverson(cond, body):
-                marks = self.marks(outs)
-                new_bracket = Iverson(cond, self.body(body, marks))
-                self.emit(Let((*outs, *self.dots_of(outs)), new_bracket, stm.loc))
+                new_bracket = Iverson(cond, self.body(body, self.marks(outs)))
+                self.emit(Let((*outs, *self.new_dots(outs)), new_bracket, stm.loc))
             case Loop():
                 self.loop(stm, exp)
             case Each():
@@ -133,44 +157,40 @@ class _Forward:
                 self.put(exp)
             case _:
                 self.emit(stm)
-                self.plain(outs, exp)
+                for k in self.along(*outs):
+                    self.plain(k, outs, exp)
 
-    def plain(self, outs: tuple[Var, ...], exp: object) -> None:
+    def plain(self, k: int, outs: tuple[Var, ...], exp: object) -> None:
         """Tangents of a statement without bodies, after it."""
-        if not any(o in self.varied for o in outs):
-            return
+        tangent, varies = partial(self.tangent, k), partial(self.varies, k)
+        hint = f"{outs[0].hint}_dot"
+        dot = self.dot[k]
         match exp:
             case Prim(op, args):
-                self.dot[outs[0]] = self.prim(op, args, outs[0])
+                dot[outs[0]] = self.prim(k, op, args, outs[0])
             case Index(array, at, modes):
-                dot = self.tangent(array)
-                assert isinstance(dot, Var)
-                self.dot[outs[0]] = self.b.one(Index(dot, at, modes), f"{outs[0].hint}_dot")
+                dot[outs[0]] = self.b.one(Index(self.array(k, array), at, modes), hint)
             case Update(array, at, value, modes):
-                dot = self.tangent(array)
-                assert isinstance(dot, Var)
-                new = Update(dot, at, self.tangent(value), modes)
-                self.dot[outs[0]] = self.b.one(new, f"{outs[0].hint}_dot")
+                new = Update(self.array(k, array), at, tangent(value), modes)
+                dot[outs[0]] = self.b.one(new, hint)
             case Append(array, value, size):
-                dot = self.tangent(array)
-                assert isinstance(dot, Var)
-                longer = Append(dot, self.tangent(value), size)
-                self.dot[outs[0]] = self.b.one(longer, f"{outs[0].hint}_dot")
+                longer = Append(self.array(k, array), tangent(value), size)
+                dot[outs[0]] = self.b.one(longer, hint)
             case Call(Given() as rule, args):
-                given = given_tangents(self.b, rule, args, self.tangent, self.varies)
-                self.dot.update(zip(outs, given, strict=True))
+                given = given_tangents(self.b, rule, args, tangent, varies)
+                dot.update(zip(outs, given, strict=True))
             case Call(str() as callee, args):
-                dots = call_tangents(self.b, callee, args, outs, self.tangent, self.varies)
-                self.dot.update(zip(outs, dots, strict=False))
+                dots = call_tangents(self.b, callee, args, outs, tangent, varies)
+                dot.update(zip(outs, dots, strict=False))
 
-    def prim(self, op: str, args: tuple[Atom, ...], out: Var) -> Atom:
+    def prim(self, k: int, op: str, args: tuple[Atom, ...], out: Var) -> Atom:
         """ẏ = Σ ∂y/∂xᵢ·ẋᵢ."""
         if op == "select":
-            return self.b.prim(op, args[0], self.tangent(args[1]), self.tangent(args[2]))
+            return self.b.prim(op, args[0], self.tangent(k, args[1]), self.tangent(k, args[2]))
         total: Atom | None = None
         for times, arg in zip(row(self.b, op, args, out), args, strict=True):
-            if times is not None and self.varies(arg):
-                dot = self.tangent(arg)
+            if times is not None and self.varies(k, arg):
+                dot = self.tangent(k, arg)
                 part = times(dot)
                 if out in self.guarded:
                     part = unless_unused(self.b, dot, part)
@@ -181,11 +201,11 @@ class _Forward:
     def loop(self, stm: Let, exp: Loop) -> None:
         """The tangents of varying state are state too."""
         marks = self.marks(exp.params)
-        inits = tuple(self.tangent(i) for i, m in zip(exp.inits, marks, strict=True) if m)
-        params = self.dots_of(exp.params)
+        inits = self.tangents(marks, exp.inits)
+        params = self.new_dots(exp.params)
         body = self.body(exp.body, marks)
         new = Loop(exp.form, (*exp.params, *params), (*exp.inits, *inits), body, exp.reverse)
-        dots = tuple(self.new_dot(o) for o, m in zip(stm.outs, marks, strict=True) if m)
+        dots = tuple(self.new_dot(k, stm.outs[j]) for k, j in marks)
         self.emit(Let((*stm.outs, *dots), new, stm.loc))
 
     def each(self, stm: Let, exp: Each) -> None:
@@ -193,61 +213,55 @@ class _Forward:
         become pairs where combining needs the values."""
         count = len(exp.body.results)
         accs: list[Acc] = []
-        places: list[tuple[Var, ...]] = []  # per accumulator: final values, then final tangents
+        finals: list[Var] = []  # of `accs`, in their order
         at = count
         for acc in exp.accs:
-            finals = stm.outs[at : at + len(acc.vars)]
+            outs = stm.outs[at : at + len(acc.vars)]
             at += len(acc.vars)
-            new = self.acc(acc)
-            accs += new
-            dots = self.dots_of(finals)
-            places += [finals, dots] if len(new) == 2 else [(*finals, *dots)]
+            accs += self.acc(acc)
+            finals += (*outs, *self.new_dots(outs))
         elements = stm.outs[:count]
-        marks = self.marks(elements)
-        body = self.body(exp.body, marks)
-        outs = (*elements, *self.dots_of(elements), *(v for group in places for v in group))
+        body = self.body(exp.body, self.marks(elements))
+        outs = (*elements, *self.new_dots(elements), *finals)
         self.emit(Let(outs, Each(exp.vars, exp.sizes, tuple(accs), body), stm.loc))
 
     def acc(self, acc: Acc) -> list[Acc]:
         """`+` and `=` act on tangents as on values; a monoid acts on both at once."""
         marks = self.marks(acc.vars)
-        inits = tuple(self.tangent(i) for i, m in zip(acc.inits, marks, strict=True) if m)
-        if not any(marks):
+        inits = self.tangents(marks, acc.inits)
+        if not marks:
             return [acc]
         if not isinstance(acc.op, Monoid):
             self.apart.update(acc.vars)
-            return [acc, Acc(self.dots_of(acc.vars), inits, acc.op)]
+            dots = self.new_dots(acc.vars)
+            return [acc, *(Acc((d,), (i,), acc.op) for d, i in zip(dots, inits, strict=True))]
         monoid = self.monoid(acc.op, marks)
-        return [Acc((*acc.vars, *self.dots_of(acc.vars)), (*acc.inits, *inits), monoid)]
+        return [Acc((*acc.vars, *self.new_dots(acc.vars)), (*acc.inits, *inits), monoid)]
 
     def put(self, exp: Put) -> None:
-        dots = [self.dot.get(t) for t in exp.targets]
-        targets = tuple(d for d in dots if isinstance(d, Var))
-        if not targets:
-            self.b.run(exp)
-            return
-        values = tuple(
-            self.tangent(v) for v, d in zip(exp.values, dots, strict=True) if d is not None
-        )
-        if self.apart.issuperset(exp.targets):
-            self.b.run(exp)
-            self.b.run(Put(targets, exp.at, values, exp.modes))
-        else:
+        marks = self.marks(exp.targets)
+        targets = tuple(self.array(k, exp.targets[j]) for k, j in marks)
+        values = self.tangents(marks, exp.values)
+        if not self.apart.issuperset(exp.targets):
             both = (*exp.targets, *targets)
             self.b.run(Put(both, exp.at, (*exp.values, *values), exp.modes))
+            return
+        self.b.run(exp)
+        for target, value in zip(targets, values, strict=True):
+            self.b.run(Put((target,), exp.at, (value,), exp.modes))
 
     def fold(self, stm: Let, exp: Fold | Scan) -> None:
         marks = self.marks(stm.outs)
         monoid = self.monoid(exp.monoid, marks)
         body = self.body(exp.body, marks)
         new = type(exp)(exp.var, exp.size, monoid, body)
-        self.emit(Let((*stm.outs, *self.dots_of(stm.outs)), new, stm.loc))
+        self.emit(Let((*stm.outs, *self.new_dots(stm.outs)), new, stm.loc))
 
-    def monoid(self, m: Monoid, marks: Sequence[bool]) -> Monoid:
+    def monoid(self, m: Monoid, marks: Marks) -> Monoid:
         """(l, l̇) ∘ (r, ṙ) = (l∘r, ∂(l∘r)·(l̇, ṙ)); the neutral element with its own tangent."""
-        neutral = tuple(self.tangent(n) for n, w in zip(m.neutral, marks, strict=True) if w)
-        left = tuple(self.new_dot(v) for v, w in zip(m.left, marks, strict=True) if w)
-        right = tuple(self.new_dot(v) for v, w in zip(m.right, marks, strict=True) if w)
+        neutral = self.tangents(marks, m.neutral)
+        left = tuple(self.new_dot(k, m.left[j]) for k, j in marks)
+        right = tuple(self.new_dot(k, m.right[j]) for k, j in marks)
         body = self.body(m.body, marks)
         return Monoid(
             (*m.left, *left), (*m.right, *right), body, (*m.neutral, *neutral), m.commutative

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from tapeless.api.derived import derived, with_default
-from tapeless.api.operations import batch, leaves, like, pull, push, tabulate
+from tapeless.api.operations import batch, columns, leaves, like, pull, push, rows, tabulate
 
 Function = Callable[..., Any]
 Argnums = int | tuple[int, ...]
@@ -123,9 +123,8 @@ def jacobian(f: Function, argnums: Argnums = 0) -> Function:
 
     def either(*args: Any, **kwargs: Any) -> Any:
         picks = argnums if isinstance(argnums, tuple) else (argnums,)
-        columns = _numbers(tuple([args[k] for k in picks]))
-        rows = _numbers(f(*args, **kwargs))
-        if columns <= rows:
+        width = _numbers(tuple([args[k] for k in picks]))
+        if width <= _numbers(f(*args, **kwargs)):
             return _by_columns(f, argnums, args, kwargs)
         return _by_rows(f, argnums, args, kwargs)
 
@@ -169,39 +168,55 @@ def vmap(f: Function, in_axes: Any = 0, out_axes: Any = 0) -> Function:
 def _by_columns(f: Function, argnums: Argnums, args: Any, kwargs: Any) -> Any:
     picks = argnums if isinstance(argnums, tuple) else (argnums,)
     xs = tuple([args[k] for k in picks])
-    out = f(*args, **kwargs)
-    blocks: Any = ()  # per float of the arguments: the block of each float of the result
-    for j, x in enumerate(leaves(xs)):
-
-        def along(step: Any, j: int = j) -> Any:
-            return leaves(push(f, picks, like(xs, _only(xs, j, step)), *args, **kwargs)[1])
-
-        blocks += (_columns(along, x),)
-    rows: Any = ()
+    found = columns(f, picks, *args, **kwargs)  # per float of the arguments: ∂y/∂x of every y
+    out, blocks = _columns(f, picks, xs, args, kwargs) if found is None else found
+    table: Any = ()
     for i, y in enumerate(leaves(out)):
         blocks_of_y = [_wide(b[i], x, y) for b, x in zip(blocks, leaves(xs), strict=True)]
         row = like(xs, tuple(blocks_of_y))
-        rows += (row if isinstance(argnums, tuple) else row[0],)
-    return like(out, rows)
+        table += (row if isinstance(argnums, tuple) else row[0],)
+    return like(out, table)
 
 
 def _by_rows(f: Function, argnums: Argnums, args: Any, kwargs: Any) -> Any:
     picks = argnums if isinstance(argnums, tuple) else (argnums,)
     xs = tuple([args[k] for k in picks])
+    found = rows(f, picks, *args, **kwargs)  # per float of the result: ∂y/∂x of every x
+    out, blocks = _rows(f, picks, args, kwargs) if found is None else found
+    table: Any = ()
+    for y, block in zip(leaves(out), blocks, strict=True):
+        blocks_of_y = [_wide(b, x, y) for b, x in zip(block, leaves(xs), strict=True)]
+        row = like(xs, tuple(blocks_of_y))
+        table += (row if isinstance(argnums, tuple) else row[0],)
+    return like(out, table)
+
+
+def _columns(f: Function, picks: Any, xs: Any, args: Any, kwargs: Any) -> Any:
+    """What `columns` gives, for any number of directions: one after the other."""
+    blocks: Any = ()
+    for j, x in enumerate(leaves(xs)):
+
+        def along(step: Any, j: int = j) -> Any:
+            return leaves(push(f, picks, like(xs, _only(xs, j, step)), *args, **kwargs)[1])
+
+        blocks += (_blocks_along(along, x),)
+    return f(*args, **kwargs), blocks
+
+
+def _rows(f: Function, picks: Any, args: Any, kwargs: Any) -> Any:
+    """What `rows` gives, for any number of directions: one after the other."""
     out = f(*args, **kwargs)
-    rows: Any = ()
+    blocks: Any = ()
     for i, y in enumerate(leaves(out)):
 
         def back(seed: Any, i: int = i) -> Any:
             return leaves(pull(f, picks, like(out, _only(out, i, seed)), *args, **kwargs)[1])
 
-        blocks_of_y = [_wide(b, x, y) for b, x in zip(_rows(back, y), leaves(xs), strict=True)]
-        row = like(xs, tuple(blocks_of_y))
-        rows += (row if isinstance(argnums, tuple) else row[0],)
-    return like(out, rows)
+        blocks += (_blocks_back(back, y),)
+    return out, blocks
 
 
-def _columns(along: Function, x: Any) -> Any:
+def _blocks_along(along: Function, x: Any) -> Any:
     """The blocks ∂y/∂x for every y, whose tangents along a step of x `along` gives."""
     if np.iscomplexobj(x):
         return tuple([a + 1j * b for a, b in zip(_real_columns(along, x), _real_columns(
@@ -218,7 +233,7 @@ def _real_columns(along: Function, x: Any) -> Any:
     ])  # fmt: skip
 
 
-def _rows(back: Function, y: Any) -> Any:
+def _blocks_back(back: Function, y: Any) -> Any:
     """The blocks ∂y/∂x for every x, whose cotangents for a seed of y `back` gives."""
     if np.iscomplexobj(y):
         return tuple([a + 1j * b for a, b in zip(_real_rows(back, y), _real_rows(

@@ -24,6 +24,20 @@ def push(f: Any, argnums: Any, tangents: Any, *args: Any, **kwargs: Any) -> Any:
         return _push(f, argnums, tangents, *args, **kwargs)
 
 
+def columns(f: Any, argnums: Any, *args: Any, **kwargs: Any) -> Any:
+    """(f(*args), per float x of the arguments at `argnums` the blocks ∂y/∂x of every float y of
+    the result), if there are few numbers among the x; else None."""
+    with disable_jit(False):
+        return _columns(f, argnums, *args, **kwargs)
+
+
+def rows(f: Any, argnums: Any, *args: Any, **kwargs: Any) -> Any:
+    """(f(*args), per float y of the result the blocks ∂y/∂x of every float x of the arguments at
+    `argnums`), if there are few numbers among the y and no loops in f; else None."""
+    with disable_jit(False):
+        return _rows(f, argnums, *args, **kwargs)
+
+
 def keep(f: Any, mode: str, argnums: Any, *args: Any, **kwargs: Any) -> Any:
     """(f(*args), what the derivative of `f` there by the arguments at `argnums` reads), for a
     program that goes on from there."""
@@ -73,6 +87,16 @@ def _pull(f: Any, argnums: Any, seed: Any, *args: Any, **kwargs: Any) -> Any:
 @jit(static_argnames=("argnums",))
 def _push(f: Any, argnums: Any, tangents: Any, *args: Any, **kwargs: Any) -> Any:
     return push(f, argnums, tangents, *args, **kwargs)
+
+
+@jit(static_argnames=("argnums",))
+def _columns(f: Any, argnums: Any, *args: Any, **kwargs: Any) -> Any:
+    return columns(f, argnums, *args, **kwargs)
+
+
+@jit(static_argnames=("argnums",))
+def _rows(f: Any, argnums: Any, *args: Any, **kwargs: Any) -> Any:
+    return rows(f, argnums, *args, **kwargs)
 
 
 @jit

@@ -14,6 +14,7 @@ from tapeless.errors import CompileError
 from tapeless.frontend.accumulate import reduce_over, require_near
 from tapeless.frontend.arrays import copy, generate, scalar_value
 from tapeless.frontend.batches import batch_rule
+from tapeless.frontend.blocks import columns_rule, rows_rule
 from tapeless.frontend.construct import as_array
 from tapeless.frontend.custom import stop_rule, with_jvp_rule, with_vjp_rule
 from tapeless.frontend.derivatives import linearize_rule, pull_rule, push_rule, vjp_rule
@@ -328,6 +329,7 @@ FORMS: dict[str, Rule] = {
     f"{_MODULE}.brackets.iverson": simple(_iverson), f"{_MODULE}.loops.each": simple(_each),
     f"{_MODULE}.loops.loop": simple(_loop),
     f"{_API}.operations.pull": pull_rule, f"{_API}.operations.push": push_rule,
+    f"{_API}.operations.columns": columns_rule, f"{_API}.operations.rows": rows_rule,
     f"{_API}.operations.leaves": simple(_leaves), f"{_API}.operations.like": simple(_like),
     f"{_API}.operations.tabulate": simple(_tabulate),
     f"{_API}.operations.with_vjp": with_vjp_rule, f"{_API}.operations.with_jvp": with_jvp_rule,

@@ -11,7 +11,7 @@ from tapeless.analysis.facts import Facts
 from tapeless.core.names import Atom, Const, Var
 from tapeless.ir.syntax import IGNORE, PROVED, WRAP, Alloc, Each, Index, Update, all_proved
 
-DEPTH = 16  # writes looked through
+DEPTH = 64  # writes looked through
 
 
 def stored(facts: Facts, array: Var, at: tuple[Atom, ...], modes: str) -> Atom | None:
@@ -20,7 +20,7 @@ def stored(facts: Facts, array: Var, at: tuple[Atom, ...], modes: str) -> Atom |
         return None
     for _ in range(DEPTH):
         match facts.defs.get(array):
-            case Alloc("zeros", dtype):
+            case Alloc(_, dtype):  # what nobody has written may be anything
                 return Const(0, dtype)
             case Each() as nest:
                 return _uniform(nest, at)

@@ -3,15 +3,20 @@ all residuals as a sparse matrix."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
 from tapeless.api.derivatives import jacfwd
 from tapeless.api.jit import jit
+from tapeless.forms.elements import f64
 from tapeless.gradbench.question import Module, Question
 
 Array = Any
+Cameras = Annotated[Any, f64["n", 11]]
+Points = Annotated[Any, f64["m", 3]]
+Weights = Annotated[Any, f64["p"]]
+Features = Annotated[Any, f64["p", 2]]
 
 
 def rotate(r: Array, x: Array) -> Array:
@@ -34,7 +39,9 @@ def residual(cam: Array, x: Array, w: float, feat: Array) -> Array:
     return w * (cam[6] * p + cam[7:9] - feat)
 
 
-def objective(cams: Array, points: Array, weights: Array, feats: Array) -> tuple[Array, Array]:
+def objective(
+    cams: Cameras, points: Points, weights: Weights, feats: Features
+) -> tuple[Array, Array]:
     """The residuals of all observations: the i-th is of camera i mod n and point i mod m."""
     n, m = len(cams), len(points)
     errors = np.array([
@@ -43,7 +50,7 @@ def objective(cams: Array, points: Array, weights: Array, feats: Array) -> tuple
     return errors, 1.0 - weights * weights
 
 
-def jacobian(cams: Array, points: Array, weights: Array, feats: Array) -> Any:
+def jacobian(cams: Cameras, points: Points, weights: Weights, feats: Features) -> Any:
     """Compressed rows (row starts, columns, values): two rows of 15 entries an observation, then a
     row of one entry for each weight."""
     n, m, p = len(cams), len(points), len(weights)

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
-from tapeless.api.derivatives import jacfwd, jvp
+from tapeless.api.derivatives import jacfwd
+from tapeless.forms.elements import f64
 from tapeless.gradbench.question import Module, Question
 
 Array = Any
+Us = Annotated[Any, f64["c", 2]]
 
 
 def from_axis(r: Array) -> Array:
@@ -58,13 +60,17 @@ def bone_moves(theta: Array, model: dict[str, Any]) -> Array:
     parents = model["parents"]
     bones = len(parents)
     angles = bone_angles(theta)
-    absolute = np.empty((bones, 4, 4))
+    relative, inverse = np.empty((bones, 4, 4)), np.empty((bones, 4, 4))
+    relative[:] = model["base_relatives"]
+    inverse[:] = model["inverse_base_absolutes"]
+    absolute, moves = np.empty((bones, 4, 4)), np.empty((bones, 4, 4))
     for b in range(bones):
         turn = np.eye(4)
         turn[:3, :3] = from_angles(angles[b])
-        own = model["base_relatives"][b] @ turn
+        own = relative[b] @ turn
         absolute[b] = own if parents[b] < 0 else absolute[parents[b]] @ own
-    return np.array([absolute[b] @ model["inverse_base_absolutes"][b] for b in range(bones)])
+        moves[b] = absolute[b] @ inverse[b]
+    return moves
 
 
 def place(vertex: int, moves: Array, model: dict[str, Any]) -> Array:
@@ -87,6 +93,16 @@ def simple(theta: Array, us: Array, model: dict[str, Any], found: Array, points:
     return errors.ravel()
 
 
+def gap(u: Array, theta: Array, turn: Array, moves: Array, model: dict[str, Any], corners: Array,
+        point: Array) -> Array:  # fmt: skip
+    """How far a point is from the point `u` of a triangle."""
+    shares = np.array([u[0], u[1], 1.0 - u[0] - u[1]])
+    at = np.zeros(3)
+    for k in range(3):
+        at += shares[k] * place(corners[k], moves, model)
+    return point - turn @ at - theta[3:6]
+
+
 def complicated(
     theta: Array, us: Array, model: dict[str, Any], found: Array, points: Array
 ) -> Array:
@@ -95,33 +111,30 @@ def complicated(
     turn = from_axis(theta[:3])
     errors = np.empty(points.shape)
     for i in range(len(points)):
-        shares = np.array([us[i, 0], us[i, 1], 1.0 - us[i, 0] - us[i, 1]])
-        at = np.zeros(3)
-        for k in range(3):
-            at += shares[k] * place(model["triangles"][found[i], k], moves, model)
-        errors[i] = points[i] - turn @ at - theta[3:6]
+        corners = model["triangles"][found[i]]
+        errors[i] = gap(us[i], theta, turn, moves, model, corners, points[i])
     return errors.ravel()
 
 
 def by_pose_and_own_us(
-    theta: Array, us: Array, model: dict[str, Any], found: Array, points: Array
+    theta: Array, us: Us, model: dict[str, Any], found: Array, points: Array
 ) -> Array:
-    """Each residual depends on its own `us` only, so that one direction serves them all."""
-
-    def along(axis: int) -> Array:
-        seed = np.zeros_like(us)
-        seed[:, axis] = 1.0
-        return jvp(lambda u: complicated(theta, u, model, found, points), (us,), (seed,))[1]
-
+    """Each residual depends on its own `us` only: two columns serve them all."""
+    moves = bone_moves(theta, model)
+    turn = from_axis(theta[:3])
+    by_us = np.empty((len(points), 3, 2))
+    for i in range(len(points)):
+        corners = model["triangles"][found[i]]
+        by_us[i] = jacfwd(gap)(us[i], theta, turn, moves, model, corners, points[i])
     by_theta = jacfwd(complicated)(theta, us, model, found, points)
-    return np.concatenate([np.stack([along(0), along(1)], axis=1), by_theta], axis=1)
+    return np.concatenate([by_us.reshape(-1, 2), by_theta], axis=1)
 
 
 def objective(theta: Array, us: Array, *hand: Any) -> Array:
     return complicated(theta, us, *hand) if len(us) else simple(theta, us, *hand)
 
 
-def jacobian(theta: Array, us: Array, *hand: Any) -> Array:
+def jacobian(theta: Array, us: Us, *hand: Any) -> Array:
     return by_pose_and_own_us(theta, us, *hand) if len(us) else jacfwd(simple)(theta, us, *hand)
 
 

@@ -52,7 +52,7 @@ def test_the_other_side_of_a_branch_does_not_count(jacobian):
 @BOTH
 def test_inside_a_loop_over_many(jacobian):
     @tp.jit
-    def each(a: tp.f64["n", 3], x: tp.f64["n", 3]):  # noqa: F821, UP037
+    def each(a: tp.f64["n", 3], x: tp.f64["n", 3]):  # noqa: F821
         out = np.empty((len(a), 3, 3))
         for i in range(len(a)):
             out[i] = jacobian(turn)(a[i], x[i])
@@ -61,9 +61,7 @@ def test_inside_a_loop_over_many(jacobian):
     rng = np.random.default_rng(4)
     a, x = rng.standard_normal((2, 19, 3))
     for k, got in enumerate(each(a, x)):
-        np.testing.assert_allclose(
-            got, differences(lambda v, k=k: turn(v, x[k]), a[k]), atol=1e-7
-        )
+        np.testing.assert_allclose(got, differences(lambda v, k=k: turn(v, x[k]), a[k]), atol=1e-7)
 
 
 @BOTH

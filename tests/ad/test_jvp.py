@@ -109,3 +109,17 @@ def test_arrays_without_axes(x, of):
         np.testing.assert_allclose(push(step), slope)
     value, pull = tp.vjp(of, x)
     np.testing.assert_allclose(pull(np.ones_like(value))[0], 2.0 * np.conj(x) * np.size(value))
+
+
+def test_a_pair_whose_second_part_varies_by_its_first():
+    """Third derivatives of a product: tangents of tangents start as constants, then vary."""
+
+    def third(x):
+        row = tp.hessian(lambda y: np.sum(np.sin(y)) * np.prod(y))(x)[0]
+        return row
+
+    x, h = np.array([0.7, 0.4, 1.1]), 1e-5
+    got = tp.jacfwd(third)(x)
+    steps = h * np.eye(3)
+    expected = np.stack([(third(x + s) - third(x - s)) / (2 * h) for s in steps], axis=1)
+    np.testing.assert_allclose(got, expected, atol=1e-8)

@@ -108,7 +108,7 @@ def test_an_array_read_at_any_place_stays_an_array():
 
 def test_cells_added_to_more_than_once():
     @tp.jit
-    def f(x: tp.f64["n", 3]):  # noqa: F821, UP037
+    def f(x: tp.f64["n", 3]):  # noqa: F821
         out = np.zeros(len(x))
         for i in range(len(x)):
             h = np.zeros(2)

@@ -218,16 +218,19 @@ class _Forward:
         for acc in exp.accs:
             outs = stm.outs[at : at + len(acc.vars)]
             at += len(acc.vars)
-            accs += self.acc(acc)
+            accs += self.acc(acc, outs)
             finals += (*outs, *self.new_dots(outs))
         elements = stm.outs[:count]
         body = self.body(exp.body, self.marks(elements))
         outs = (*elements, *self.new_dots(elements), *finals)
         self.emit(Let(outs, Each(exp.vars, exp.sizes, tuple(accs), body), stm.loc))
 
-    def acc(self, acc: Acc) -> list[Acc]:
-        """`+` and `=` act on tangents as on values; a monoid acts on both at once."""
-        marks = self.marks(acc.vars)
+    def acc(self, acc: Acc, outs: Sequence[Var]) -> list[Acc]:
+        """`+` and `=` act on tangents as on values; a monoid acts on both at once, and may make a
+        result vary that only constants are put to."""
+        marks = self.marks(outs)
+        for k, j in marks:
+            self.varied[k].add(acc.vars[j])
         inits = self.tangents(marks, acc.inits)
         if not marks:
             return [acc]

@@ -65,6 +65,10 @@ docs: $(VENV)/.dev ## Write the generated pages
 	$(RUN) -m tools.math_table
 	$(RUN) -m tools.torture_page
 
+docs-peers: $(VENV)/.peers ## What JAX and PyTorch make of the torture suite, for its page
+	$(RUN) -m tests_with_peers.torture.verdicts
+	$(RUN) -m tools.torture_page
+
 docs-check: $(VENV)/.dev ## Run the tour, check links and generated pages
 	$(BIN)/python -m pytest -q tests/docs $(ARGS)
 
@@ -103,5 +107,5 @@ $(VENV)/.peers: pyproject.toml | $(BIN)/python
 	$(PIP) install --progress-bar on --editable '.[dev,peers]'
 	@touch $@ $(VENV)/.demo $(VENV)/.dev
 
-.PHONY: help demo test test-peers quick test-all lint format fuzz fuzz-ad bench-primal bench-grad docs docs-check wheel clean
+.PHONY: help demo test test-peers docs-peers quick test-all lint format fuzz fuzz-ad bench-primal bench-grad docs docs-check wheel clean
 .DELETE_ON_ERROR:

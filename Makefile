@@ -64,6 +64,7 @@ docs: $(VENV)/.dev ## Write the generated pages
 	$(RUN) -m tools.rules_page
 	$(RUN) -m tools.math_table
 	$(RUN) -m tools.torture_page
+	$(RUN) -m tools.examples_page
 
 docs-peers: $(VENV)/.peers ## What JAX and PyTorch make of the torture suite, for its page
 	$(RUN) -m tests_with_peers.torture.verdicts

@@ -29,8 +29,8 @@ second derivative of what has no kinks by both ways with differences of the firs
 arrays are as they were. All of them are right here.
 
 {peers} of the programs were also written for JAX and PyTorch, as their users would write them, in
-`tests_with_peers/torture/`. What became of these is in the last columns: **wrong** is wrong without an
-error, "refuses" is an error, "another convention" is another answer where several are right. Of
+`tests_with_peers/torture/`. What became of these is in the last columns: **wrong** is wrong without
+an error, "refuses" is an error, "another convention" is another answer where several are right. Of
 these, {counts}.
 """
 VERDICTS = json.loads(

@@ -1,5 +1,15 @@
-"""Bundle adjustment: the Jacobian of all residuals in compressed rows (the program is in
-tapeless.gradbench)."""
+"""Bundle adjustment: where cameras see points, against where they were observed.
+
+A camera has a rotation r (axis times angle), a centre C, a focal length f, a principal point (u, v)
+and two coefficients of radial distortion k₁, k₂: eleven numbers. It sees the point X as
+
+    Xc = R(r)·(X − C),   p = (Xc₀, Xc₁) / Xc₂,   ρ = |p|²,   seen = f·p·(1 + k₁ρ + k₂ρ²) + (u, v).
+
+The residual of an observation is w·(seen − observed), two numbers, by Rodrigues' formula for R;
+each weight w has a residual 1 − w² of its own. The derivative is the Jacobian of all residuals,
+in compressed rows: two rows of 15 entries (camera, point, weight) for each observation, one of a
+single entry for each weight.
+"""
 
 import numpy as np
 

@@ -1,4 +1,13 @@
-"""Gaussian mixture: the gradient of its log posterior (the program is in tapeless.gradbench)."""
+"""A Gaussian mixture: the log posterior of its parameters, with a Wishart prior.
+
+Component k has a weight α_k, a mean μ_k and an inverse covariance Q_kᵀQ_k, with Q_k lower
+triangular, exp(q_k) on its diagonal and l_k below, column by column. Of points x_i:
+
+    Σ_i log Σ_k exp(α_k + Σ q_k − ½|Q_k (x_i − μ_k)|²) − n·log Σ_k exp α_k + log prior(q, l).
+
+Sums of exponentials are taken with their greatest term in front. The derivative is the gradient
+by α, μ, q and l.
+"""
 
 import tapeless as tp
 from benchmarks.gradients.program import Example

@@ -1,5 +1,13 @@
-"""Hand tracking: the Jacobian of the residuals by the pose (the program is in
-tapeless.gradbench)."""
+"""Hand tracking: how far a posed hand is from observed points.
+
+A hand has 22 bones; the pose θ holds 26 numbers: a rotation, a translation, and four angles for
+each of five fingers. A bone's matrix is its parent's, times its own place at rest, times the
+rotation by its angles; a vertex is the mean, by its weights, of where the bones take it.
+"Simple": a residual is an observed point minus its vertex. "Complicated": minus the point of a
+triangle of vertices, whose place u in the triangle, two numbers for each point, is unknown too.
+The derivative is the Jacobian of the residuals by θ (26 columns), and by each residual's own u
+(two more): many rows, few columns, so that forward mode with all directions at once is right.
+"""
 
 import numpy as np
 from scipy.spatial.transform import Rotation

@@ -1,5 +1,9 @@
-"""k-means by Newton's method: gradient and Hessian diagonal of its cost (the program is in
-tapeless.gradbench)."""
+"""k-means as an optimisation problem, by Newton's method.
+
+The cost of centres c_j is Σ_i min_j |p_i − c_j|² over points p_i. Its Hessian has nothing beside
+the diagonal, so that Newton's direction is the gradient over the Hessian times a vector of ones:
+forward mode over reverse mode, one pass over the points.
+"""
 
 import tapeless as tp
 from benchmarks.gradients.program import Example

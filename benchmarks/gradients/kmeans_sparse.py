@@ -1,6 +1,8 @@
-"""k-means of sparse points in compressed rows: the gradient of its cost.
+"""k-means of sparse points, in compressed rows.
 
-|p − c|² = |p|² − 2 p·c + |c|², where only what is not zero in p is read."""
+|p − c|² = |c|² + Σ p_e·(p_e − 2·c_e) over the entries e of p that are not zero: only these are
+read. The derivative is the gradient of Σ_i min_j |p_i − c_j|² by the centres, which are dense.
+"""
 
 import numpy as np
 

@@ -1,5 +1,14 @@
-"""A fluid on a lattice of nineteen velocities (D3Q19): how the velocity of a flow after some steps
-depends on how it began."""
+"""A fluid on a lattice of nineteen velocities (lattice Boltzmann, D3Q19).
+
+Every cell holds a population f_q for each of nineteen velocities e_q. In a step it takes in what
+flows towards it, then relaxes towards equilibrium: with density ρ = Σ f_q and velocity u = Σ
+f_q·e_q / ρ,
+
+    f_q ← f_q + ω·(w_q·ρ·(1 + 3 e_q·u + 4.5 (e_q·u)² − 1.5 |u|²) − f_q).
+
+Solid cells throw back what comes. The lattice is a torus. The derivative is the gradient, by how
+the flow began, of the squared momentum along one axis after some steps.
+"""
 
 import numpy as np
 

@@ -1,4 +1,11 @@
-"""An LSTM with full weight matrices over a batch of sequences: the gradient by its weights."""
+"""An LSTM with full weight matrices over a batch of sequences.
+
+    c ← c·σ(x·W₀ + h·U₀ + b₀) + σ(x·W₁ + h·U₁ + b₁)·tanh(x·W₂ + h·U₂ + b₂)
+    h ← σ(x·W₃ + h·U₃ + b₃)·tanh(c)
+
+The loss is the mean squared distance of the last h from a target, the derivative its gradient by
+all matrices and biases. The time goes into products of matrices, the gradient's as well.
+"""
 
 import numpy as np
 

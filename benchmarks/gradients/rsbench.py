@@ -1,7 +1,12 @@
-"""Cross sections of neutrons by the multipole method: how the mean over many lookups depends on
-the poles. Each lookup adds up the resonances in one window of energy for each nuclide of a
-material; near its pole a resonance is broadened by the Faddeeva function, here by the asymptotic
-and rational form that Monte Carlo codes take."""
+"""Cross sections of neutrons by the multipole method (RSBench).
+
+A lookup has an energy E and a material. For each nuclide of the material it adds up the
+resonances in one window of energy: Re(strength · ψ) / E, where ψ = i / (pole − √E), broadened
+near the pole by the Faddeeva function, here by the asymptotic and rational form that Monte Carlo
+codes take. Densities weigh the nuclides. The derivative is the gradient of the mean over many
+lookups by all poles and densities: complex arithmetic, windows of any width, and sums into
+tables at places that data name.
+"""
 
 import numpy as np
 

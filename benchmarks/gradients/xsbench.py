@@ -1,6 +1,11 @@
-"""Cross sections of neutrons from tables: how the mean over many lookups depends on the tables.
-Each lookup finds its energy in a grid, and interpolates five cross sections of every nuclide of a
-material."""
+"""Cross sections of neutrons from tables (XSBench).
+
+A lookup has an energy and a material. For each nuclide of the material it finds the energy in
+the nuclide's grid by bisection and interpolates five cross sections linearly; densities weigh
+the nuclides. The derivative is the gradient, by tables and densities, of the mean over many
+lookups of the greatest of the five: a search whose steps have no derivative, and sums into
+tables.
+"""
 
 import numpy as np
 

@@ -1,5 +1,5 @@
-"""Programs of the torture suite in JAX: pure, under `jit`, with `scan`, `cond`, `while_loop`, `vmap`
-and `where` in the place of loops and branches."""
+"""Programs of the torture suite in JAX: pure, under `jit`, with `scan`, `cond`, `while_loop`,
+`vmap` and `where` in the place of loops and branches."""
 
 from __future__ import annotations
 

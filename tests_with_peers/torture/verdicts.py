@@ -1,7 +1,7 @@
 """What JAX and PyTorch make of programs of the torture suite, beside their truths.
 
-`python -m tests_with_peers.torture.verdicts` writes `verdicts.json`, from which docs/torture.md takes
-its columns; a test says whether it is up to date.
+`python -m tests_with_peers.torture.verdicts` writes `verdicts.json`, from which docs/torture.md
+takes its columns; a test says whether it is up to date.
 """
 
 from __future__ import annotations

@@ -93,6 +93,7 @@ LAWS = [
     Law(("sub", X, prim("neg", Y)), prim("add", X, Y), "x - (-y)"),
     Law(("add", X, prim("neg", Y)), prim("sub", X, Y), "x + (-y)"),
     Law(("add", prim("neg", X), Y), prim("sub", Y, X), "(-x) + y"),
+    Law(("mul", prim("neg", X), c(3.0)), prim("mul", X, c(-3.0)), "(-x)·c"),
     Law(("neg", prim("neg", X)), X, "--x"),
     Law(("abs", prim("neg", X)), prim("abs", X), "|-x|"),
     Law(("abs", prim("abs", X)), prim("abs", X), "||x||"),

@@ -10,11 +10,12 @@ What e reads must still be there: an array that is overwritten on the way keeps 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 
 from tapeless.analysis.accesses import Accesses
-from tapeless.analysis.dependence import Access, Dependence
+from tapeless.analysis.dependence import Dependence
 from tapeless.analysis.enter import after, entered
 from tapeless.analysis.facts import Facts
 from tapeless.analysis.inplace import overwrites_safely
@@ -119,13 +120,10 @@ class _Fuser:
             return False
         if price <= TRIVIAL:
             return True
-        found = self.accesses(producer, rest)
-        if found is None or not self.one_place(producer, rest):
-            return False
-        test = Dependence(self.facts)
-        if price <= REPEATABLE and sites <= REPEATABLE * len(producer.outs):
-            return all(test.independent([a]) for group in found for a in group)
-        return all(test.independent(group) for group in found)
+        cheap = max(map(cost, results_of(producer.nest.body))) <= REPEATABLE
+        if cheap and sites <= REPEATABLE * len(producer.outs):
+            return self.wanted_once(producer, rest, at_each_site=True)
+        return self.one_place(producer, rest) and self.wanted_once(producer, rest)
 
     def one_place(self, producer: _Producer, rest: list[Let]) -> bool:
         """Several results are made together only if they are read together."""
@@ -138,19 +136,21 @@ class _Fuser:
             at |= k
         return homes == 1 and len(at) == 1
 
-    def accesses(self, producer: _Producer, rest: list[Let]) -> list[list[Access]] | None:
-        """For each result its reads, taken as writes: each cell may be wanted once."""
-        groups: list[list[Access]] = []
+    def wanted_once(
+        self, producer: _Producer, rest: list[Let], *, at_each_site: bool = False
+    ) -> bool:
+        """Whether no cell of any result is read twice, taking reads as writes."""
         facts = self.facts
         for out in producer.outs:
             mark = facts.mark()
             found = Accesses(facts, self.mentions, mark, out)
             complete = found.body(Body(tuple(rest), ()), (), ())
             facts.undo(mark)
-            if not complete:
-                return None
-            groups.append([replace(a, writes=True) for a in found.accesses])
-        return groups
+            reads = [replace(a, writes=True) for a in found.accesses]
+            groups = [[a] for a in reads] if at_each_site else [reads]
+            if not complete or not all(map(Dependence(facts).independent, groups)):
+                return False
+        return True
 
     def inputs_live(self, producer: _Producer, rest: list[Let], users: list[int]) -> bool:
         """Whether nothing on the way to the last reader overwrites what the producer reads."""
@@ -173,6 +173,18 @@ class _Fuser:
             for stm in before:
                 after(self.facts, stm)
             return overwrites_safely(self.facts, nest, acc)
+
+
+def results_of(body: Body) -> Iterator[Body]:
+    """What makes each of the results alone."""
+    for result in body.results:
+        needed: set[Atom] = {result}
+        stms: list[Let] = []
+        for stm in reversed(body.stms):
+            if not needed.isdisjoint(stm.outs):
+                needed.update(uses(Body((stm,), ())))
+                stms.insert(0, stm)
+        yield Body(tuple(stms), (result,))
 
 
 def length_of(exp: Exp) -> int:

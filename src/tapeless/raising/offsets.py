@@ -53,17 +53,62 @@ class Part:
 
 def _apart(stm: Let, exp: Each) -> Iterator[Let]:
     """The nest without the first accumulator that it adds to at several offsets, and what adds to
-    it afterwards; or the nest. One that also assigns stays whole: its parts could not be made
-    where they are added."""
-    at = len(exp.body.results)
-    assigns = any(acc.op == "=" for acc in exp.accs)
-    for acc in exp.accs:
-        parts = None if assigns else _parts(exp, acc)
-        if parts is not None:
-            yield from _Sums(stm, exp, acc, stm.outs[at], parts).lets()
-            return
-        at += len(acc.vars)
+    it afterwards; or the nest. What it clears is cleared last; one that assigns anything else stays
+    whole: its parts could not be made where they are added."""
+    found = _without_clears(stm, exp)
+    if found is not None:
+        rest, clears = found
+        assert isinstance(rest.exp, Each)
+        at = len(exp.body.results)
+        for acc in rest.exp.accs:
+            parts = _parts(rest.exp, acc)
+            if parts is not None:
+                yield from _Sums(rest, rest.exp, acc, rest.outs[at], parts).lets()
+                yield from clears
+                return
+            at += len(acc.vars)
     yield stm
+
+
+def _without_clears(stm: Let, exp: Each) -> tuple[Let, list[Let]] | None:
+    """The nest without accumulators that it assigns constants to, and nests that do just that;
+    None if it assigns anything else."""
+    assigned = [acc for acc in exp.accs if acc.op == "="]
+    if not assigned:
+        return stm, []
+    defs = {o: s for s in exp.body.stms for o in s.outs}
+    outs = dict(zip((v for acc in exp.accs for v in acc.vars), stm.outs[len(exp.body.results) :],
+                    strict=True))  # fmt: skip
+    gone = {v for acc in assigned for v in acc.vars}
+    puts = [s for s in statements(exp.body) if isinstance(s.exp, Put) and s.exp.targets[0] in gone]
+    clears: list[Let] = []
+    for acc in assigned:
+        mine = [s for s in puts if isinstance(s.exp, Put) and s.exp.targets == acc.vars]
+        index = _clearing(mine, exp, defs)
+        if index is None:
+            return None
+        nest = Each(exp.vars, exp.sizes, (acc,), Body((*index, *mine), ()))
+        copy = Rewriter().exp(nest)
+        clears.append(Let((outs[acc.vars[0]],), copy, stm.loc))
+    body = Body(tuple(s for s in exp.body.stms if s not in puts), exp.body.results)
+    accs = tuple(acc for acc in exp.accs if acc.op != "=")
+    left = tuple(o for o in stm.outs if o not in {outs[v] for v in gone})
+    return Let(left, Each(exp.vars, exp.sizes, accs, body), stm.loc), clears
+
+
+def _clearing(puts: list[Let], exp: Each, defs: dict[Var, Let]) -> list[Let] | None:
+    """The operators that make the places of `puts`, if these stand in the nest itself, cannot fail,
+    and put constants."""
+    found: list[Let] = []
+    for stm in puts:
+        put = stm.exp
+        if not isinstance(put, Put) or stm not in exp.body.stms or not all_proved(put.modes):
+            return None
+        needed = _needed(put.at, exp, defs, but_last=False)
+        if needed is None or not all(isinstance(v, Const) for v in put.values):
+            return None
+        found += needed
+    return [s for s in exp.body.stms if s in found]
 
 
 def _parts(exp: Each, acc: Acc) -> list[Part] | None:
@@ -98,13 +143,15 @@ def _offset(atom: Atom, counter: Var, defs: dict[Var, Let]) -> int | None:
             return None
 
 
-def _needed(atoms: Iterable[Atom], exp: Each, defs: dict[Var, Let]) -> list[Let] | None:
+def _needed(
+    atoms: Iterable[Atom], exp: Each, defs: dict[Var, Let], *, but_last: bool = True
+) -> list[Let] | None:
     """The operators that make `atoms`, unless something else does or the last counter matters."""
     found: set[int] = set()
     front = list(atoms)
     while front:
         atom = front.pop()
-        if atom is exp.vars[-1]:
+        if but_last and atom is exp.vars[-1]:
             return None
         if isinstance(atom, Var) and atom in defs:
             stm = defs[atom]

@@ -92,7 +92,7 @@ def _choice(op: str, args: tuple[Atom, ...], defs: Defs) -> Step:
 
 def _float(op: str, args: tuple[Atom, ...], defs: Defs) -> Step:
     """x - 0 ⇒ x; x + (-0) ⇒ x; -0 - x ⇒ -x; x·(-1) ⇒ -x; x / (-1) ⇒ -x; x / 2ᵏ ⇒ x·2⁻ᵏ;
-    x - (-y) ⇒ x + y."""
+    x - (-y) ⇒ x + y; (-x)·c ⇒ x·(-c)."""
     match op, args:
         case "sub", (a, Const(value=0.0 as z)) if math.copysign(1.0, z) > 0:
             return a
@@ -104,6 +104,8 @@ def _float(op: str, args: tuple[Atom, ...], defs: Defs) -> Step:
             return Prim("neg", (a,))
         case "div", (a, Const(value=c, dtype=d)) if _is_power_of_two(float(c)):
             return Prim("mul", (a, Const(1.0 / c, d)))
+        case "mul", (a, Const(value=c, dtype=d)) if (x := _negated(a, defs)) is not None:
+            return Prim("mul", (x, Const(-c, d)))
         case "pow", (a, Const(value=c)):
             return _power(a, float(c))
         case "neg" | "abs", (a,):
@@ -115,6 +117,12 @@ def _float(op: str, args: tuple[Atom, ...], defs: Defs) -> Step:
                 case Prim("neg", (x,)):
                     return Prim("add", (a, x))
     return _choice(op, args, defs)
+
+
+def _negated(atom: Atom, defs: Defs) -> Atom | None:
+    """x of -x."""
+    inner = definition(atom, defs)
+    return inner.args[0] if inner is not None and inner.op == "neg" else None
 
 
 def _negated_operand(a: Atom, b: Atom, defs: Defs) -> Step:

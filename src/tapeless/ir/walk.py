@@ -41,51 +41,48 @@ Subst = Mapping[Var, Atom]
 LEAVES = frozenset({Prim, Index, Update, Alloc, Append, Put, Check, Sort, Call})
 
 
-def atoms_of(exp: Exp) -> Iterator[Atom]:
+def atoms_of(exp: Exp) -> tuple[Atom, ...]:
     """Operands of `exp` itself, not those of its nested bodies; targets of Put are not operands."""
     match exp:
-        case Prim(_, args) | Check(_, _, _, args):
-            if isinstance(exp, Check):
-                yield exp.cond
-            yield from args
-        case Index(array, at, _) | Sort(array, at):
-            yield array
-            yield from at
-        case Update(array, at, value, _):
-            yield array
-            yield from at
-            yield value
-        case Alloc(_, _, shape):
-            yield from shape
-        case Append(array, value, size):
-            yield from (array, value, size)
-        case If(cond) | Iverson(cond):
-            yield cond
-        case Loop(form, _, inits, _, reverse):
-            if isinstance(form, For):
-                yield form.size
-            yield from inits
-            yield from (a for a in (reverse.slots, reverse.memory) if a is not None)
+        case Prim():  # the most frequent ones first: this is asked more often than anything else
+            return exp.args
+        case Index():
+            return (exp.array, *exp.at)
+        case Update():
+            return (exp.array, *exp.at, exp.value)
+        case If() | Iverson():
+            return (exp.cond,)
+        case Put():
+            return (*exp.at, *exp.values)
         case Each(_, sizes, accs, _):
-            yield from sizes
-            for acc in accs:
-                yield from acc.inits
-                if isinstance(acc.op, Monoid):
-                    yield from acc.op.neutral
+            return (*sizes, *(a for acc in accs for a in _starts(acc)))
+        case Loop(form, _, inits, _, reverse):
+            size = (form.size,) if isinstance(form, For) else ()
+            return (*size, *inits, *(a for a in (reverse.slots, reverse.memory) if a is not None))
+        case Alloc():
+            return exp.shape
+        case Check(cond, _, _, args):
+            return (cond, *args)
+        case Sort(array, at):
+            return (array, *at)
+        case Append(array, value, size):
+            return (array, value, size)
         case Fold(_, size, monoid, _) | Scan(_, size, monoid, _):
-            yield size
-            yield from monoid.neutral
-        case Put(_, at, values, _):
-            yield from at
-            yield from values
+            return (size, *monoid.neutral)
         case Call(_, args):
-            for arg in args:
-                if isinstance(arg, View):
-                    yield arg.array
-                    yield from arg.at
-                    yield from (size for _, size, _ in arg.dims)
-                else:
-                    yield arg
+            return tuple(a for arg in args for a in _operands(arg))
+    raise AssertionError(exp)
+
+
+def _starts(acc: Acc) -> tuple[Atom, ...]:
+    return (*acc.inits, *acc.op.neutral) if isinstance(acc.op, Monoid) else acc.inits
+
+
+def _operands(arg: Atom | View) -> tuple[Atom, ...]:
+    """Those of an argument of a Call."""
+    if isinstance(arg, View):
+        return (arg.array, *arg.at, *(size for _, size, _ in arg.dims))
+    return (arg,)
 
 
 def bodies_of(exp: Exp) -> tuple[Body, ...]:

@@ -17,6 +17,7 @@ from tapeless.api.paths import describe, function_of, reader
 from tapeless.api.plan import Plan
 from tapeless.api.program import Layouts, Program
 from tapeless.api.settings import Settings
+from tapeless.api.sizes import small_axes
 from tapeless.errors import TapelessError
 from tapeless.frontend.array_protocols import as_array
 from tapeless.frontend.signature import (
@@ -74,7 +75,8 @@ def look(g: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Look:
     compiled, arguments = calling(g, args, kwargs)
     try:
         signature = compiled.signature(arguments)
-        plan, traced = compiled.store.core(compiled.python, arguments, signature)
+        small = small_axes(signature, compiled.python, arguments)
+        plan, traced = compiled.store.core(compiled.python, arguments, signature, small)
     except TapelessError as error:
         raise error.with_traceback(None) from None
     return Look(

@@ -18,6 +18,7 @@ from tapeless.api.plan import any_sizes
 from tapeless.api.program import Layouts, Program
 from tapeless.api.results import into
 from tapeless.api.settings import Settings, is_disabled, on_switch
+from tapeless.api.sizes import made_for
 from tapeless.api.store import Compilation, Store
 from tapeless.core.names import Loc
 from tapeless.errors import ArgumentError, TapelessError
@@ -120,7 +121,8 @@ class Jitted:
         with self.store.lock:
             if plan is not None and self.entry is None:
                 self.entry = FastEntry(self._fallback)
-            if plan is not None and self.entry is not None and self.entry.add(kernel, plan):
+            last = not made_for(program.plan)
+            if plan is not None and self.entry is not None and self.entry.add(kernel, plan, last):
                 self.switch(is_disabled())
 
     def _fallback(self, *args: Any, **kwargs: Any) -> Any:

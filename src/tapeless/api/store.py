@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import threading
 import time
@@ -17,16 +18,15 @@ from tapeless.api.plan import Fixed, Plan, any_sizes, plan_of, tree_steps, with_
 from tapeless.api.program import Layouts, MakeKernel, Program
 from tapeless.api.settings import LOG, Settings
 from tapeless.api.show import show_signature
+from tapeless.api.sizes import VARIANTS, Sizes, made_for, ones, small_axes
 from tapeless.core.names import Loc
 from tapeless.errors import CompileError
 from tapeless.frontend.argtypes import arg_type
 from tapeless.frontend.array_protocols import as_array
 from tapeless.frontend.signature import (
     ArgType,
-    ArrayArg,
     Options,
     Path,
-    Root,
     Signature,
     StaticArg,
     Traced,
@@ -39,7 +39,6 @@ from tapeless.pipeline import optimise
 from tapeless.runtime.kernel import Kernel
 from tapeless.runtime.support import fetch
 
-Sizes = dict[tuple[Path, int], int]
 MAX_ATTEMPTS = 16
 SEQUEL = ("sequel",)  # in place of memory layouts
 PATIENCE = 2  # values of a captured int before it becomes an input
@@ -76,10 +75,13 @@ class Store:
                 if program.fits(f, a):
                     return program
             why, dynamic = self._reason(f, a, known)
-            made = self._stored(f, a, signature, why)
+            special = [p for p in known if made_for(p.plan)]
+            small = small_axes(signature, f, a) if len(special) < VARIANTS else {}
+            made = self._stored(f, a, signature, small, why)
             if made is None:
-                made = self._compiled(f, a, signature, dynamic, why)
-            known.insert(0, made)
+                made = self._compiled(f, a, signature, small, dynamic, why)
+            # What fits a call goes on doing so: a program for any sizes takes none away.
+            known.insert(0 if made_for(made.plan) else len(special), made)
             return made
 
     def _reason(
@@ -99,21 +101,21 @@ class Store:
         dynamic = frozenset(p for p, values in ints.items() if len(values) > PATIENCE)
         before = frozenset[Path]().union(*(p.dynamic for p in known))
         if not changed:
-            return "a size of 1", before
+            return "other small sizes", before
         return f"{', '.join(changed)} changed", dynamic | before
 
     # from the disk
     def _stored(
-        self, f: types.FunctionType, a: dict[str, Any], signature: Signature, why: str
+        self, f: types.FunctionType, a: dict[str, Any], signature: Signature, small: Sizes, why: str
     ) -> Program | None:
-        """A program that an earlier process compiled."""
+        """A program that an earlier process compiled, for the small axes if there are some."""
         start = time.perf_counter()
         key = self.disk.key(f, signature)
         if key is None:
             return None
         for plan, dynamic, text in self.disk.plans(key, f, a, signature):
             program = Program(plan, self._maker(key, text, plan, dynamic, signature), dynamic)
-            if not program.fits(f, a):
+            if not program.fits(f, a) or (small and made_for(plan) != small):
                 continue
             layouts = program.layouts(f, a)
             made = self.disk.load(key, text, layouts)
@@ -154,21 +156,21 @@ class Store:
 
     # compiled here
     def core(
-        self, f: types.FunctionType, a: dict[str, Any], signature: Signature,
+        self, f: types.FunctionType, a: dict[str, Any], signature: Signature, small: Sizes,
         dynamic: frozenset[Path] = frozenset(),
     ) -> tuple[Plan, Traced]:  # fmt: skip
-        """The function as a Core program for this call."""
-        traced, fixed = self._traced(f, a, signature, dynamic)
+        """The function as a Core program for this call, made for the small axes if it can be."""
+        traced, fixed = self._traced(f, a, signature, small, dynamic)
         loc = Loc(f.__code__.co_filename, f.__code__.co_firstlineno, function=f.__name__)
         return plan_of(traced, fixed, loc), traced
 
     def _compiled(
-        self, f: types.FunctionType, a: dict[str, Any], signature: Signature,
+        self, f: types.FunctionType, a: dict[str, Any], signature: Signature, small: Sizes,
         dynamic: frozenset[Path], why: str,
     ) -> Program:  # fmt: skip
         start = time.perf_counter()
         fetch()
-        plan, traced = self.core(f, a, signature, dynamic)
+        plan, traced = self.core(f, a, signature, small, dynamic)
         key = self.disk.key(f, signature)
         text = None if key is None else self.disk.add_plan(key, plan, dynamic, traced.codes)
         tracing = time.perf_counter() - start
@@ -214,19 +216,28 @@ class Store:
         LOG.info("%s: %s in %.3f s (%s)", entry.signature, source, seconds, why)
 
     def _traced(
-        self, f: types.FunctionType, a: dict[str, Any], signature: Signature,
+        self, f: types.FunctionType, a: dict[str, Any], signature: Signature, small: Sizes,
         dynamic: frozenset[Path],
     ) -> tuple[Traced, tuple[Fixed, ...]]:  # fmt: skip
-        """The function as Core, with as few known sizes as this call allows."""
-        sizes: Sizes = {}
+        """The function as Core, with as few known sizes as this call allows beside the small axes;
+        without these if it is no program for them."""
+        if small:
+            with contextlib.suppress(CompileError):
+                return self._settled(f, a, signature, dict(small), dynamic)
+        return self._settled(f, a, signature, {}, dynamic)
+
+    def _settled(
+        self, f: types.FunctionType, a: dict[str, Any], signature: Signature, sizes: Sizes,
+        dynamic: frozenset[Path],
+    ) -> tuple[Traced, tuple[Fixed, ...]]:  # fmt: skip
         for _ in range(MAX_ATTEMPTS):
             typed = with_sizes(signature, sizes)
             try:
                 traced = trace(f, typed, self._options(dynamic))
             except CompileError:
-                ones = _ones(signature, f, a).keys() - sizes.keys()
-                if ones:  # the function may be one of arrays with a single element only
-                    sizes.update(dict.fromkeys(ones, 1))
+                single = ones(signature, f, a).keys() - sizes.keys()
+                if single:  # the function may be one of arrays with a single element only
+                    sizes.update(dict.fromkeys(single, 1))
                 elif dynamic:
                     dynamic = frozenset()
                 else:
@@ -279,20 +290,3 @@ def with_instances(signature: Signature, a: dict[str, Any]) -> Signature:
         return replace(type, items=items, instance=now.instance)
 
     return tuple((name, fill(type, a[name])) for name, type in signature)
-
-
-def _ones(signature: Signature, f: Any, a: dict[str, Any]) -> Sizes:
-    """Every dimension of an argument that is 1 in this call."""
-    out: Sizes = {}
-
-    def visit(type: ArgType, path: Path) -> None:
-        if isinstance(type, ArrayArg):
-            shape = as_array(reader(path)(f, a)).shape
-            out.update({(path, k): 1 for k, n in enumerate(shape) if n == 1})
-        elif isinstance(type, TreeArg):
-            for item, step in zip(type.items, tree_steps(type), strict=True):
-                visit(item, Path(path.root, (*path.steps, step)))
-
-    for name, type in signature:
-        visit(type, Path(Root("arg", name)))
-    return out

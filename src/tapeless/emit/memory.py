@@ -9,6 +9,7 @@ from tapeless.core.types import DType, bool_, i64
 from tapeless.emit import operators
 from tapeless.emit.asm import is_literal, memory_type, wide
 from tapeless.emit.casts import memory_to_register, register_to_memory
+from tapeless.emit.combs import WIDEST, load_comb
 from tapeless.emit.context import Context
 from tapeless.emit.function import iota
 from tapeless.emit.rare import CACHE_LINE
@@ -73,6 +74,14 @@ class Accesses(Context):
             return int(p.offset.stride)
         return 0
 
+    def _comb_of(self, p: Ptr) -> int:
+        """How many elements lie from lane to lane, if they are few and all lanes are active."""
+        is_known = p.offset.kind == LINEAR and is_literal(p.offset.stride)
+        if p.vector or p.lanes > 1 or self.mask is not None or not is_known:
+            return 0
+        stride = int(p.offset.stride)
+        return stride if 2 <= stride <= WIDEST else 0
+
     def is_shared(self, p: Ptr) -> bool:
         """Whether all lanes mean one element."""
         return self.width == 1 or (not p.vector and p.lanes == 1 and p.offset.is_uniform)
@@ -110,7 +119,11 @@ class Accesses(Context):
             text = a.let(f"load {type}, ptr {where}, align {dtype.bytes}{alias}")
             return Val(UNIFORM, memory_to_register(a, text, dtype, 1), dtype)
         run = self.run_of(p)
-        if run == 0:
+        stride = self._comb_of(p)
+        if stride:
+            where = self.gep(p.base, p.offset.text, dtype)
+            text = load_comb(self, where, stride, dtype, alias)
+        elif run == 0:
             text = self._gather(p, dtype)
         else:
             text = self._load_run(p, dtype, run, alias)

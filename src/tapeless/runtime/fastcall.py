@@ -56,13 +56,15 @@ SHORT = 512  # array elements: the interpreter lock is kept for calls with fewer
 
 class FastEntry:
     """`entry.callable` is a builtin function that calls the first kernel whose plan accepts its
-    arguments (the one added last is tried first), else `fallback`."""
+    arguments (the one added last is tried first, unless it is to be the last one), else
+    `fallback`."""
 
     def __init__(self, fallback: Callable[..., Any]) -> None:
         native = support()
         self._record = (_W * layout.RECORD_WORDS)()
         self._record[layout.RECORD_STATE] = native.state
         self._kept: list[object] = []
+        self._tables: list[ctypes.Array[_W]] = []  # in the order of trial
         owner = (self._record, self._kept)
         self.callable: Callable[..., Any] = _new_function(
             ctypes.byref(_definition()),
@@ -70,7 +72,7 @@ class FastEntry:
             "tapeless",
         )
 
-    def add(self, kernel: Kernel, plan: Plan) -> bool:
+    def add(self, kernel: Kernel, plan: Plan, last: bool = False) -> bool:
         """Let calls that `plan` accepts go to `kernel`. False: too many arguments or results."""
         words = sum(map(result_words, kernel.type.results))
         feeds = _feeds(kernel, plan)
@@ -101,15 +103,26 @@ class FastEntry:
         table[layout.TABLE_OUTS] = self._rows(
             (_out_words(back, kernel) for back in returns), layout.OUT_WORDS
         )
-        self._kept += [table, kernel, plan]
+        self._kept += [table, kernel, plan]  # as long as `callable` is there
         self._kept += [sys.intern(c.name) for c in plan.captures if isinstance(c, GlobalValue)]
-        table[layout.TABLE_NEXT] = self._record[layout.RECORD_TABLES]
-        self._record[layout.RECORD_TABLES] = ctypes.addressof(table)
+        self._link(table, last)
         return True
+
+    def _link(self, table: ctypes.Array[_W], last: bool) -> None:
+        """Into the list that calls run through: what it points to is written first."""
+        tables = self._tables
+        if last and tables:
+            tables[-1][layout.TABLE_NEXT] = ctypes.addressof(table)
+            tables.append(table)
+        else:
+            table[layout.TABLE_NEXT] = ctypes.addressof(tables[0]) if tables else 0
+            self._record[layout.RECORD_TABLES] = ctypes.addressof(table)
+            tables.insert(0, table)
 
     def clear(self) -> None:
         """All calls go to the fallback again."""
         self._record[layout.RECORD_TABLES] = 0
+        self._tables = []
 
     def _rows(self, rows: Any, width: int) -> int:
         """Rows of words as one array, kept alive; its address."""

@@ -47,14 +47,24 @@ SLOW = frozenset({"div", "sqrt", "floordiv", "mod", "fmod", "pow"})
 
 @dataclass(frozen=True, slots=True)
 class Sizes:
-    """Trip counts: known, guessed for some variables, or UNKNOWN."""
+    """Trip counts as far as they can be told from how they are defined: a slice's from its ends,
+    the greater one of two constants where a nest runs or does not; else UNKNOWN."""
 
-    guesses: Mapping[Var, float]
+    defs: Mapping[Var, Exp]
 
     def of(self, size: Atom) -> float:
         if isinstance(size, Const):
             return float(size.value)
-        return self.guesses.get(size, UNKNOWN)
+        match self.defs.get(size):
+            case Prim("min", (a, b)):
+                return min(self.of(a), self.of(b))
+            case Prim("max", (a, Const() as b)) | Prim("select", (_, Const() as a, Const() as b)):
+                return max(self.of(a), self.of(b))
+            case Prim("add", (a, Const() as b)):
+                return self.of(a) + self.of(b)
+            case Prim("sub", (a, Const() as b)):
+                return self.of(a) - self.of(b)
+        return UNKNOWN
 
 
 class Cost:

@@ -54,16 +54,6 @@ def schedule(
     return scheduler.plans
 
 
-def chosen_sizes(body: Body) -> dict[Var, float]:
-    """Numbers that are one of two constants, as the greater one: a nest that runs or does not."""
-    found: dict[Var, float] = {}
-    for stm in statements(body):
-        match stm.exp:
-            case Prim("select", (_, Const(value=a), Const(value=b))):
-                found[stm.outs[0]] = float(max(a, b))
-    return found
-
-
 @dataclass(frozen=True, slots=True)
 class Choice:
     """The dimension that becomes lanes (None: the nests within choose) and what the nest costs."""
@@ -79,7 +69,7 @@ class _Scheduler:
         self.plans = Plans()
         self.tests = tests
         self.known = Definitions(fun.body)
-        self.cost = Cost(Sizes(chosen_sizes(fun.body)), reversed, tests)
+        self.cost = Cost(Sizes(self.known.defs), reversed, tests)
         self.accs: dict[Var, Acc] = {}
         for stm in statements(fun.body):
             if isinstance(stm.exp, Each):

@@ -54,7 +54,7 @@ def loops(f, *args):
 
 
 @pytest.mark.parametrize(
-    "n, m, d", [(1, 1, 1), (5, 3, 2), (0, 4, 3), (4, 0, 3), (37, 9, 7), (90, 5, 3)]
+    "n, m, d", [(1, 1, 1), (5, 3, 2), (0, 4, 3), (4, 0, 3), (37, 9, 7), (90, 5, 3), (37, 9, 12)]
 )
 @pytest.mark.parametrize("f", [nearest, distances])
 @pytest.mark.parametrize("order", ["C", "F"])
@@ -65,7 +65,7 @@ def test_rows_hold_what_is_read(f, order, n, m, d):
 
 
 def test_rows_are_gathered_once_for_all_partners():
-    x, y = np.ones((40, 7)), np.ones((9, 7))
+    x, y = np.ones((40, 9)), np.ones((9, 9))
     text = loops(nearest, x, y)
     assert re.search(
         r"for simd i .*\n\s*scope \{\n\s*points\S*: f64\[points_1 \| 1\] local = empty", text
@@ -73,13 +73,13 @@ def test_rows_are_gathered_once_for_all_partners():
 
 
 def test_lanes_that_lie_side_by_side_need_no_rows():
-    x, y = (np.asfortranarray(np.ones((n, 7))) for n in (40, 9))
+    x, y = (np.asfortranarray(np.ones((n, 9))) for n in (40, 9))
     assert "local" not in loops(nearest, x, y)
 
 
 def test_rows_that_change_are_read_where_they_are():
     rng = np.random.default_rng(0)
-    x, y = rng.random((20, 5)), rng.random(6)
+    x, y = rng.random((20, 10)), rng.random(6)
     np.testing.assert_allclose(tp.jit(own_rows)(x.copy(), y), own_rows(x.copy(), y), rtol=1e-13)
 
 
@@ -97,7 +97,7 @@ def backwards(x, y):
 
 def test_a_row_serves_reads_at_other_places():
     rng = np.random.default_rng(0)
-    x, y = rng.random((40, 5)), rng.random(6)
+    x, y = rng.random((40, 10)), rng.random(6)
     text = loops(backwards, x, y)
     assert "local" in text
     assert len(re.findall(r"= x\[", text)) == 1

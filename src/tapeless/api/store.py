@@ -156,11 +156,11 @@ class Store:
 
     # compiled here
     def core(
-        self, f: types.FunctionType, a: dict[str, Any], signature: Signature, small: Sizes,
-        dynamic: frozenset[Path] = frozenset(),
+        self, f: types.FunctionType, a: dict[str, Any], signature: Signature,
+        small: Sizes | None = None, dynamic: frozenset[Path] = frozenset(),
     ) -> tuple[Plan, Traced]:  # fmt: skip
         """The function as a Core program for this call, made for the small axes if it can be."""
-        traced, fixed = self._traced(f, a, signature, small, dynamic)
+        traced, fixed = self._traced(f, a, signature, small or {}, dynamic)
         loc = Loc(f.__code__.co_filename, f.__code__.co_firstlineno, function=f.__name__)
         return plan_of(traced, fixed, loc), traced
 

@@ -249,6 +249,62 @@ def test_conditional_writes_sums_and_maxima():
     assert sorted(a.op for a in nest.accs) == ["+", "=", "max"]
 
 
+LEAST = """
+fun least(n: i64, x: f64[n], k: i64[n], *y: f64[n]) {{
+  r: f64[n] = loop (p: f64[n] = y) for i < n {{
+    at: i64 = k[i]
+    v: f64 = x[i]
+    old: f64 = p[at?]
+    {new}
+    q: f64[n] = p with [at?] = s
+    return q
+  }}
+  return r
+}}"""
+
+
+def least(*lines: str) -> str:
+    return LEAST.format(new="\n".join(lines))
+
+
+@pytest.mark.parametrize(("test", "op"), [("v < old", "min"), ("old < v", "max")])
+def test_cells_that_keep_the_smaller_of_two(test: str, op: str):
+    """As Python's min and max of two numbers are written."""
+    new = optimised(least(f"c: bool = {test}", "s: f64 = select(c, v, old)"))
+    (nest,) = (e for e in exps(new) if isinstance(e, Each))
+    assert [a.op for a in nest.accs] == [op]
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        ("c: bool = old < 3.0", "t: f64 = old + v", "s: f64 = select(c, t, old)"),
+        ("t: f64 = old * v", "s: f64 = old + t"),
+        ("w: f64 = old * v", "c: bool = w < old", "s: f64 = select(c, w, old)"),
+        ("c: bool = v < old", "t: f64 = v + 1.0", "s: f64 = select(c, t, old)"),
+    ],
+)
+def test_cells_whose_old_value_decides_otherwise_stay_in_order(lines: tuple[str, ...]):
+    assert "Loop" in kinds(optimised(least(*lines)))
+
+
+def test_a_cell_that_is_added_to_and_read_stays_in_order():
+    new = optimised("""
+    fun both(n: i64, x: f64[n], k: i64[n], *y: f64[n]) {
+      r: f64[n], u: f64 = loop (p: f64[n] = y, t: f64 = 0.0) for i < n {
+        at: i64 = k[i]
+        v: f64 = x[i]
+        old: f64 = p[at?]
+        s: f64 = old + v
+        q: f64[n] = p with [at?] = s
+        t1: f64 = t + old
+        return q, t1
+      }
+      return u, r
+    }""")
+    assert "Loop" in kinds(new)
+
+
 @pytest.mark.parametrize("offset", [-2, -1, 0, 1, 2])
 def test_reads_at_a_distance(offset):
     """y[2i] = y[2i + offset]: odd offsets never meet a written cell."""

@@ -138,7 +138,8 @@ class Threads:
     def read(self, stm: Let, exp: Index, out: list[Let]) -> None:
         target = self.version[exp.array]
         if target.op != "=":
-            self.postpone(stm.outs[0])  # read only to be added to
+            # Read only to be added to; what is smaller is also compared with it.
+            self.postpone(stm.outs[0], 2)
             return
         source = target.source
         assert isinstance(source, Var)
@@ -186,14 +187,21 @@ class Threads:
                 read = self.defs.get(old) if isinstance(old, Var) else None
                 if isinstance(read, Index) and read.array is array and read.at == at:
                     found = term(total, old, self.defs)
-                    if found is not None:
-                        self.pending -= {value, old}
+                    if found is not None and self.uses(total, old) == self.counts[old]:
+                        kept = found.operands()
+                        self.pending -= {value, *(a for a in total.args if a not in kept)}
+                        self.refuse(kept)
                         return found, read.modes
         raise NotThreaded
 
-    def postpone(self, var: Var) -> None:
-        """`var` is not computed any more: its one use must turn into a Put."""
-        if self.counts.get(var, 0) != 1:
+    def uses(self, exp: Prim, old: Atom) -> int:
+        """How often `old` occurs in an expression that goes, postponed operands included."""
+        inner = (self.defs[a] for a in exp.args if isinstance(a, Var) and a in self.pending)
+        return exp.args.count(old) + sum(self.uses(e, old) for e in inner if isinstance(e, Prim))
+
+    def postpone(self, var: Var, most: int = 1) -> None:
+        """`var` is not computed any more: its uses must turn into a Put."""
+        if not 1 <= self.counts.get(var, 0) <= most:
             raise NotThreaded
         self.pending.add(var)
 

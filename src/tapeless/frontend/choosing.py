@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -21,7 +21,7 @@ from tapeless.frontend.rule import is_none, known
 from tapeless.frontend.scalars import index_atom
 from tapeless.frontend.sequences import seq_of
 from tapeless.frontend.truth import truth_of
-from tapeless.frontend.values import Arr, Gen, Known, Many, Num, Value
+from tapeless.frontend.values import Arr, Gen, Known, Many, Num, Tup, Value
 from tapeless.ir.build import ONE, ZERO
 
 if TYPE_CHECKING:
@@ -86,8 +86,11 @@ def in_order(t: Tracer, value: Value, key: Value, reverse: Value) -> Value:
     """sorted(): stable, also when it is turned around, for which it starts from the back."""
     turned = bool(known(t, truth_of(t, reverse), "'reverse'"))
     items = items_of(t, value)
-    if isinstance(items, list) and is_none(key) and all(isinstance(x, Known) for x in items):
-        return _in_order_now(t, [x.value for x in items if isinstance(x, Known)], turned)
+    if isinstance(items, list):
+        measured = items if is_none(key) else [t.call(key, x) for x in items]
+        now = _in_order_now(t, items, measured, turned)
+        if now is not None:
+            return now
     if turned:
         items = items[::-1] if isinstance(items, list) else _backwards(t, items)
     values = _listed(t, items)
@@ -106,11 +109,42 @@ def in_order(t: Tracer, value: Value, key: Value, reverse: Value) -> Value:
     return seq_of(t, Many(order.shape[0], lambda i: subscript(t, values, element(t, order, (i,)))))
 
 
-def _in_order_now(t: Tracer, values: list[Any], turned: bool) -> Value:
+def _in_order_now(
+    t: Tracer, items: list[Value], measures: list[Value], turned: bool
+) -> Value | None:
+    """The items in an order that is known at compile time, if it is."""
+    marks = [_Mark(m) for m in measures]
     try:
-        return new_list(t, tuple(map(Known, sorted(values, reverse=turned))))
+        order = sorted(range(len(items)), key=marks.__getitem__, reverse=turned)
+    except _NotYet:
+        return None
     except TypeError as error:
         raise CompileError(f"sorted(): {error}", t.loc) from None
+    return new_list(t, tuple(items[k] for k in order))
+
+
+class _NotYet(Exception):
+    """A comparison of what is known only at run time."""
+
+
+class _Mark:
+    """What sorted() compares: tuples part by part, as far as it takes to tell them apart."""
+
+    def __init__(self, value: Value) -> None:
+        self.value = value
+
+    def __lt__(self, other: _Mark) -> bool:
+        one, two = _parts(self.value), _parts(other.value)
+        for a, b in zip(one, two, strict=False):
+            if not (isinstance(a, Known) and isinstance(b, Known)):
+                raise _NotYet
+            if a.value != b.value:
+                return bool(a.value < b.value)
+        return len(one) < len(two)
+
+
+def _parts(value: Value) -> tuple[Value, ...]:
+    return value.items if isinstance(value, Tup) else (value,)
 
 
 def _backwards(t: Tracer, items: Many) -> Many:

@@ -13,6 +13,7 @@ from tapeless.frontend.fancy import gather, is_mask, scatter_store
 from tapeless.frontend.iteration import NeedsStatic, iterate, seq_item
 from tapeless.frontend.places import compose, element, put_element, settle
 from tapeless.frontend.scalars import index_atom
+from tapeless.frontend.sequences import seq_of
 from tapeless.frontend.slices import slice_parts
 from tapeless.frontend.values import (
     Arr,
@@ -130,8 +131,12 @@ def _select_item(t: Tracer, items: tuple[Value, ...], index: Num) -> Value:
 
 def _seq_at(t: Tracer, seq: Seq, index: Value) -> Value:
     if isinstance(index, Slice):
-        raise UnsupportedError("a slice of a list of run-time length is not supported", t.loc,
-                               "make it an array with np.array(...)")  # fmt: skip
+        first, size, step = slice_parts(t, _numbers(t, index), seq.size)
+
+        def item(k: Atom) -> Value:
+            return seq_item(t, seq, t.b.prim("add", first, t.b.prim("mul", k, step)))
+
+        return seq_of(t, Many(size, item))
     return seq_item(t, seq, _checked(t, index_atom(t, index), seq.size, "list index"))
 
 

@@ -137,6 +137,8 @@ def flatten(t: Tracer, value: Value, out: list[tuple[Atom, bool]]) -> Form:
 
 def _refuse_ragged(t: Tracer, arr: Arr) -> None:
     if not all(t.is_outer(size) for size in arr.shape):
+        if t.countable:
+            raise NeedsStatic  # each item has a size of its own
         raise CompileError("the rows have different lengths (a ragged array)", t.loc,
                            "make them equally long, or keep one flat array")  # fmt: skip
 

@@ -356,3 +356,24 @@ def containers_as_state(x):
         q = [q[1] + v, q[0]]
         d = {"n": d["n"] + 1}
     return (p, q, d)
+
+
+@example("Values", "slices of lists", X, 2)
+def sliced_lists(x, k):
+    twice = [2 * v for v in x]
+    pairs = [(v, i) for i, v in enumerate(x)]
+    rows = [x * v for v in x]
+    total = sum(twice[1:]) - sum(twice[:-k])
+    for v, i in pairs[::-2]:
+        total += v * i
+    for row in rows[:k]:
+        total += row[0]
+    return total, np.array(twice[k:]), len(rows[-2:]), twice[9:]
+
+
+@example("Values", "brackets of slices, of one length each", A[:, :4])
+def brackets_of_slices(a):
+    h = a.shape[1] // 2
+    left, right = (a[:, k * h : (k + 1) * h] for k in range(2))
+    heads = [a[0, :k] for k in range(1, 4)]
+    return left * right, heads[2], sum(r.sum() for r in heads)

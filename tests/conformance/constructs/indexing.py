@@ -141,6 +141,19 @@ def add_at(x, idx):
     return y
 
 
+@example(SECTION, "`np.add.at` of lists, single places and rows", X, A[:3, :4])
+def add_at_places(x, a):
+    y, m = x.copy(), a.copy()
+    np.add.at(y, [0, 0, 1], 2.0)
+    np.add.at(y, 3, 1.5)
+    np.negative.at(y, 2)
+    np.add.at(m, (1, 2), 5.0)
+    np.add.at(m, ([0, 0], [1, 1]), 1.0)
+    np.add.at(m, [0, 0], x[: m.shape[1]])
+    np.multiply.at(m, 2, 3.0)
+    return y, m
+
+
 @example(SECTION, "index arrays out of range raise", X, np.array([0, 9]))
 def index_array_out_of_range(x, idx):
     return x[idx]

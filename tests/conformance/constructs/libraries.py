@@ -113,6 +113,18 @@ def best_by_key(x, y):
     )  # fmt: skip
 
 
+@example(SECTION, "sorted by what is known at compile time", X)
+def sorted_by_names(x):
+    sums = {"b": x[0], "a": x[1], "c": x[2]}
+    total = 0.0
+    for name, value in sorted(sums.items()):
+        total = total * 2 + len(name) * value
+    for name in sorted(sums, reverse=True):
+        total = total * 3 + sums[name]
+    pairs = sorted([(2, x[0]), (1, x[1]), (2, x[2])], key=lambda p: p[0], reverse=True)
+    return total, pairs[0][1], pairs[1][1], sorted(["pear", "fig"], key=len)[0] == "fig"
+
+
 @example(SECTION, "sorted with a key and backwards",
          calls=[(X, np.array([2.0, -1.0, 1.0, -2.0])), (X[:1], np.zeros(0))])  # fmt: skip
 def sorted_by_key(x, y):

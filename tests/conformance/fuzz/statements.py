@@ -528,7 +528,7 @@ class Statements:
         m.bind(self.declared(name, Expr("", kind, q, tag)))
         if only is not None:
             total = m.fresh("s")
-            m.emit(f"{total} = 0.0 + sum({out})" if kind == "f" else f"{total} = sum({out})")
+            m.emit(f"{total} = 0.0 + sum({out})" if kind == "f" else f"{total} = int(sum({out}))")
             m.bind(self.declared(total, Expr("", kind, many(e.q, 4))))
 
     def check(self) -> None:

@@ -119,12 +119,16 @@ def outer(ufunc: Any, A: Any, B: Any) -> Any:
 
 @implements(("ufunc", "at"))
 def at(ufunc: Any, a: Any, indices: Any, b: Any = None, /) -> None:
-    parts = tuple(indices) if is_list(indices) else (indices,)
+    parts = indices if isinstance(indices, tuple) else (indices,)
     places: Any = np.broadcast_arrays(*(as_array(p) for p in parts))
     where = places if is_list(places) else (places,)
     box = where[0].shape
     rest = a.shape[len(where) :]
     n = len(box)
+    if n == 0:  # one cell, or one row
+        place = tuple(element(w, ()) for w in where)
+        a[place] = ufunc(a[place]) if b is None else ufunc(a[place], b)
+        return
     if b is None or (ufunc not in PUTS and ufunc is not np.subtract):
         _at_in_order(ufunc, a, where, b)
         return

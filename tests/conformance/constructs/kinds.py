@@ -248,8 +248,10 @@ def floats_to_integers(x, y):
 BYTES = np.array([1, 200, 3], "u1")
 
 
-# Whether np.where(u > 1, u, 300) wraps or raises depends on NumPy's version: k and m fit.
-@example("Values", "Python numbers that a type does not hold", calls=[(BYTES, 7, 0)])
+# np.where(u > 1, u, 300) wraps before NumPy 2.5, which raises.
+@example(
+    "Values", "Python numbers that a type does not hold", calls=[(BYTES, 300, -1), (BYTES, 7, 0)]
+)
 def numbers_beyond(u, k, m):
     return (
         np.where(u > 1, u, k),
@@ -257,6 +259,8 @@ def numbers_beyond(u, k, m):
         max(u[0], 300),
         min(u[0], -3),
         max(u[1], -3),
+        np.clip(u, -5, 300),
+        np.clip(u.astype(np.int16), -70000, 100),
     )
 
 

@@ -16,6 +16,7 @@ from tapeless.frontend.intrinsics import (
     element,
     elementwise,
     is_list,
+    is_static,
     rank,
     reshape,
     result_type,
@@ -26,13 +27,33 @@ from tapeless.frontend.intrinsics import (
 )  # fmt: skip
 from tapeless.frontend.library.reductions import deliver
 from tapeless.frontend.library.registry import implements
-from tapeless.frontend.library.static import counted, kind, moved, one_axis, one_of
+from tapeless.frontend.library.static import counted, kind, moved, one_axis, one_of, within
+
+
+def _refuses() -> bool:
+    """Whether this NumPy refuses Python ints that the other operand's type does not hold: since
+    2.5 np.where does, before it wrapped them."""
+    try:
+        np.where(True, np.uint8(0), 300)
+    except OverflowError:
+        return True
+    return False
+
+
+REFUSES = _refuses()
 
 
 @implements(np.where)
 def where(condition: Any, x: Any = None, y: Any = None, /) -> Any:
     if x is None and y is None:
         return nonzero(condition)
+    if REFUSES:
+        return elementwise(lambda c, a, b: select(cast(c, bool), a, b), condition, x, y)
+    return _chosen(condition, x, y)
+
+
+def _chosen(condition: Any, x: Any, y: Any) -> Any:
+    """Elements of x or y; Python ints wrap."""
     t = result_type(as_operand(x), as_operand(y))
     return elementwise(
         lambda c, a, b: select(cast(c, bool), cast(a, t), cast(b, t)), condition, x, y
@@ -43,7 +64,7 @@ def where(condition: Any, x: Any = None, y: Any = None, /) -> Any:
 def select_(condlist: Any, choicelist: Any, default: Any = 0) -> Any:
     out = default
     for k in counted(len(condlist))[::-1]:
-        out = where(condlist[k], choicelist[k], out)
+        out = _chosen(condlist[k], choicelist[k], out)
     return out
 
 
@@ -54,7 +75,7 @@ def choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> Any:
         unsupported("np.choose from an array", "give a list of choices")
     picked = choices[0]
     for k in counted(len(choices))[1:]:
-        picked = where(as_operand(a) == k, choices[k], picked)
+        picked = _chosen(as_operand(a) == k, choices[k], picked)
     return deliver(picked, out)
 
 
@@ -68,7 +89,8 @@ def clip(
     min: Any = None,
     max: Any = None,
 ) -> Any:
-    low, high = a_min if min is None else min, a_max if max is None else max
+    low = _bound(a, a_min if min is None else min)
+    high = _bound(a, a_max if max is None else max)
     if low is None:
         return deliver(a if high is None else np.minimum(a, high), out)
     if high is None:
@@ -76,6 +98,11 @@ def clip(
     return deliver(
         elementwise(lambda x, lo, hi: np.minimum(np.maximum(x, lo), hi), a, low, high), out
     )
+
+
+def _bound(x: Any, end: Any) -> Any:
+    """An end of a range; np.clip takes Python ints beyond the type of x, too."""
+    return within(end, dtype_of(x)) if end is not None and is_static(end) else end
 
 
 # Taking and putting by index --------------------------------------------------------------------

@@ -171,6 +171,15 @@ def highest(dtype: Any) -> Any:
 
 
 @compile_time
+def within(value: Any, dtype: Any) -> Any:
+    """A Python int, or the nearest one that an integer type holds."""
+    t = np.dtype(dtype)
+    if type(value) is not int or t.kind not in "iu":
+        return value
+    return max(int(np.iinfo(t).min), min(value, int(np.iinfo(t).max)))
+
+
+@compile_time
 def epsilon(dtype: Any) -> float:
     """The distance from 1 to the next number of the type."""
     return float(np.finfo(np.dtype(dtype)).eps)

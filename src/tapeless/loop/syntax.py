@@ -164,7 +164,7 @@ class Copy:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Scope:
-    """A block whose arena allocations are given back at its end."""
+    """A block whose arena allocations are given back at its end. A result may keep its name."""
 
     outs: tuple[Var, ...]
     body: Block

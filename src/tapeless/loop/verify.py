@@ -214,6 +214,7 @@ class _Verifier:
             case Scope(outs, body):
                 self.block(body, outs, "result")
                 self.need(not any(isinstance(o, Buf) for o in outs), "a buffer leaves its scope")
+                self.bound.difference_update(o for o in outs if o in body.results)
             case For():
                 self.loop(stm)
             case While(outs, params, inits, cond, body):

@@ -43,6 +43,7 @@ from tapeless.lower.nests import Nests
 from tapeless.lower.own import Owned, own
 from tapeless.lower.plan import Plans
 from tapeless.lower.schedule import schedule
+from tapeless.lower.stacked import stacked
 from tapeless.lower.state import Place, Want
 from tapeless.lower.versions import versions
 
@@ -57,7 +58,7 @@ def lower(
     arrays = [p for p in fun.params if p.is_array]
     reversed = frozenset(p for p, x in zip(arrays, layouts, strict=True) if x == "F")
     plans = schedule(owned.fun, parallel=parallel, reversed=reversed, tests=twofold.tests)
-    return Kernel(owned, plans, deterministic).run(tuple(layouts))
+    return stacked(Kernel(owned, plans, deterministic).run(tuple(layouts)))
 
 
 class Kernel(Nests):

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from tests.ad.fuzz.judge import SOURCES, Verdict, judge
 
-LONGEST = 300  # seconds without an answer: a program hangs, or broke the process it ran in
+LONGEST = 3000  # seconds without an answer: a program hangs, or broke the process it ran in
 
 
 def answer(task: tuple[str, int, bool]) -> tuple[int, Verdict]:
@@ -56,6 +56,8 @@ def main() -> int:
     refused: dict[str, list[int]] = {}
     for seed, verdict in answers(options.jobs, tasks, options.seconds):
         counts[verdict.kind] += 1
+        if counts.total() % 1000 == 0:
+            print(f"{counts.total()} programs: {dict(counts)}", flush=True)
         if verdict.failed:
             print(seed, verdict.kind, verdict.check, repr(verdict.problem[:200]), flush=True)
         elif verdict.kind == "refused":

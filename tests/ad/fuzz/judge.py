@@ -31,7 +31,7 @@ class Case:
     """A program with arguments, and random directions and weights."""
 
     def __init__(self, fun: Fun, args: tuple[Any, ...], seed: int) -> None:
-        self.fun, self.args = fun, args
+        self.fun, self.args, self.seed = fun, args, seed
         self.rng = np.random.default_rng(seed)
         self.floats = [k for k, p in enumerate(fun.params) if p.dtype is f64]
         self.values = interpret(fun, *args)
@@ -55,7 +55,8 @@ class Case:
 
     def tangents(self, along: list[Any]) -> list[Any]:
         forward = jvp(self.fun, self.floats)
-        verify(forward)
+        if self.seed % 4 == 0:
+            verify(forward)
         return self.doubles(self.fun, interpret(forward, *self.args, *along)[self.count :])
 
     def moved(self, along: list[Any], step: float) -> list[Any]:
@@ -102,8 +103,9 @@ def check_second(case: Case, back: Fun) -> None:
     """⟨Hu, v⟩ = ⟨u, Hv⟩: Hu by forward over reverse, Hv by reverse over reverse."""
     weights, u, v = case.weights(), case.direction(), case.direction()
     over, twice = jvp(back, case.floats), vjp(back, case.floats)
-    verify(over)
-    verify(twice)
+    if case.seed % 4 == 0:
+        verify(over)
+        verify(twice)
     count, ahead = len(back.body.results), len(weights)
     hu = list(interpret(over, *case.args, *weights, *u)[count + ahead :])
     zeros = [np.zeros_like(w) for w in weights]
@@ -156,7 +158,8 @@ def case_of(source: str, seed: int) -> Case | Verdict:
 
 
 def judge(source: str, seed: int, *, machine: bool = False) -> Verdict:
-    """All checks of one program."""
+    """All checks of one program; what is made without the passes, and how well formed all is, for
+    every fourth one."""
     warnings.simplefilter("ignore")
     case = case_of(source, seed)
     if isinstance(case, Verdict):
@@ -170,9 +173,10 @@ def judge(source: str, seed: int, *, machine: bool = False) -> Verdict:
             dots = case.tangents(along)
             check_slope(case, along, dots)
             stage = "reverse"
-            back = vjp(case.fun, case.floats)
-            verify(back)
-            check_transpose(case, along, dots, back)
+            if seed % 4 == 0:
+                back = vjp(case.fun, case.floats)
+                verify(back)
+                check_transpose(case, along, dots, back)
             stage = "optimised"
             back = optimise(vjp(optimise(case.fun), case.floats), verify=seed % 8 == 0)
             check_transpose(case, along, dots, back)

@@ -53,6 +53,57 @@ def cotangent_inside(x):
     return pullback((x, x))  # line: cotangent inside
 
 
+def squared(x, n):
+    for _ in tp.loop(n, reverse="invert"):
+        x = x * x  # line: squared
+    return np.sum(x)
+
+
+def within(x, n, bytes):
+    for _ in tp.loop(n, memory=bytes):  # line: within
+        x = np.sin(x)
+    return np.sum(x)
+
+
+def slotted(x, n, slots):
+    for _ in tp.loop(n, reverse="checkpoint", slots=slots):  # line: slotted
+        x = np.sin(x)
+    return np.sum(x)
+
+
+def no_slots(x):
+    for _ in tp.loop(3, reverse="checkpoint", slots=0):  # line: no slots
+        x = np.sin(x)
+    return np.sum(x)
+
+
+def both(x):
+    for _ in tp.loop(3, reverse="checkpoint", slots=2, levels=2):  # line: both
+        x = np.sin(x)
+    return np.sum(x)
+
+
+def unslotted(x):
+    for _ in tp.loop(3, reverse="store", slots=2):  # line: unslotted
+        x = np.sin(x)
+    return np.sum(x)
+
+
+SCALE = np.array([2.0])
+
+
+@tp.custom_vjp
+def scaled(x):
+    return x * SCALE[0]
+
+
+scaled.defvjp(lambda x: (x * SCALE[0], x), lambda x, bar: (bar * SCALE[0],))
+
+
+def uses_scaled(x):
+    return scaled(x)  # line: uses scaled
+
+
 def line(mark: str) -> int:
     lines = HERE.read_text().splitlines()
     return next(k for k, text in enumerate(lines, 1) if text.endswith(f"# line: {mark}"))
@@ -85,6 +136,15 @@ CASES = [
     ("writes", lambda: tp.vjp(writes, X), "tp.functional(writes) returns also what"),
     ("bent", lambda: tp.grad(tp.grad(tp.grad(bent)))(2.0), "'trigamma' has no derivative"),
     ("picks", lambda: tp.grad(picks)(X), "index 7 is out of bounds for axis 0 with size 3"),
+    ("square", lambda: tp.hvp(square, (X,), (X,)), "a gradient needs one real number"),
+    ("squared", lambda: tp.grad(squared)(X, 3), "how 'x' changes here has no inverse"),
+    ("within", lambda: tp.grad(within)(X, 9, 10),
+     "a loop may take 10 bytes, but one copy of its state takes 24"),
+    ("slotted", lambda: tp.grad(slotted)(X, 9, 0), "slots must be at least 1, not 0"),
+    ("no slots", lambda: tp.grad(no_slots)(X), "slots must be at least 1, not 0"),
+    ("both", lambda: tp.grad(both)(X), "give slots or levels, not both"),
+    ("unslotted", lambda: tp.grad(unslotted)(X), "are for reverse='checkpoint', not 'store'"),
+    ("uses scaled", lambda: tp.jvp(uses_scaled, (2.0,), (1.0,)), "for reverse mode only"),
     ("gradient inside", lambda: gradient_inside(X), "a gradient needs one real number"),
     ("tangent inside", lambda: tangent_inside(X), "the tangent of 'x' differs from it in shape"),
     ("cotangent inside", lambda: cotangent_inside(X), "the cotangent of square(…) is a tuple of 2"),

@@ -129,10 +129,15 @@ def place_of(f: Value) -> Loc | None:
     function = plain(f.value) if isinstance(f, Known) else None
     if isinstance(f, Ref) and isinstance(f.obj, InstanceObj):
         function = getattr(f.obj.value, "__wrapped__", None)
-    if not isinstance(function, types.FunctionType):
+    if not isinstance(function, types.FunctionType) or _is_ours(function):
         return None
     code = function.__code__
     return Loc(code.co_filename, code.co_firstlineno, function=code.co_name)
+
+
+def _is_ours(function: types.FunctionType) -> bool:
+    """Whether it is part of an operator, and no place to point at."""
+    return function.__module__.split(".")[0] == __name__.split(".")[0]
 
 
 def returned(t: Tracer, value: Value) -> Value:

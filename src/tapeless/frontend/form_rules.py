@@ -279,9 +279,17 @@ def _loop(t: Tracer, it: Value, **options: Value) -> Value:
     if kind not in ("auto", "store", "checkpoint", "recompute", "invert"):
         raise CompileError(f"loop: reverse is {kind!r}", t.loc,
                            "use auto, store, checkpoint, recompute or invert")  # fmt: skip
-    slots, memory = (_option(t, options.pop(n, NONE)) for n in ("slots", "memory"))
+    if isinstance(levels, int) and levels < 1:
+        raise CompileError(f"loop: levels must be at least 1, not {levels}", t.loc)
+    slots, memory = (_option(t, n, options.pop(n, NONE)) for n in ("slots", "memory"))
     if options:
         raise CompileError(f"loop has no argument '{next(iter(options))}'", t.loc)
+    if slots is not None and levels is not None:
+        raise CompileError("loop: give slots or levels, not both", t.loc)
+    if kind not in ("auto", "checkpoint") and (slots is not None or levels is not None):
+        raise CompileError(
+            f"loop: slots and levels are for reverse='checkpoint', not {kind!r}", t.loc
+        )
     reverse = Reverse(kind, levels, slots, memory)
     it = scalar_value(t, it)
     items = iterate(t, make_range(t, [it]) if is_number(it) else it)
@@ -290,10 +298,17 @@ def _loop(t: Tracer, it: Value, **options: Value) -> Value:
     return Many(items.size, items.item, items.is_each, reverse)
 
 
-def _option(t: Tracer, value: Value) -> Atom | None:
+def _option(t: Tracer, name: str, value: Value) -> Atom | None:
+    """A number of states or bytes: at least 1."""
     if isinstance(value, Known) and value.value is None:
         return None
-    return index_atom(t, value, "an option of loop")
+    atom = index_atom(t, value, f"loop: {name}")
+    if not isinstance(atom, Const):
+        t.b.check(t.b.prim("lt", ZERO, atom), "ValueError",
+                  f"loop: {name} must be at least 1, not {{0}}", atom)  # fmt: skip
+    elif atom.value < 1:
+        raise CompileError(f"loop: {name} must be at least 1, not {atom.value}", t.loc)
+    return atom
 
 
 # Trees ------------------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ import tapeless as tp
 from tapeless.ad.vjp import vjp
 from tapeless.ir.interp import interpret
 from tapeless.ir.parse import parse
-from tapeless.ir.syntax import Loop
+from tapeless.ir.syntax import Loop, Prim
 from tapeless.ir.verify import verify
 from tapeless.ir.walk import statements
 from tapeless.pipeline import optimise
@@ -216,3 +216,35 @@ def test_what_only_is_averaged_runs_once():
 def test_a_constant_loses_a_tie(op):
     fun = parse(f"fun f(x: f64) {{\n  y: f64 = {op}(0.75, x)\n  return y\n}}")
     assert interpret(vjp(fun, [0]), 0.75, 1.0) == (0.75, 1.0)
+
+
+SHIFTED = """
+fun shifted(n: i64, x: f64[n]) {
+  y: f64 = fold i < n by op (a: f64) (b: f64) neutral (0.0) {
+    s: f64 = a + b
+    p: f64 = a * b
+    r: f64 = s + p
+    return r
+  } of {
+    v: f64 = x[i]
+    w: f64 = sin(v)
+    return w
+  }
+  return y
+}
+"""
+
+
+def test_elements_of_a_fold_are_made_in_parallel():
+    """1 + y = Π (1 + sin x): the loop holds the operator alone."""
+    program = vjp(parse(SHIFTED), [1])
+    verify(program)
+    loops = [s.exp for s in statements(program.body) if isinstance(s.exp, Loop)]
+    inside = {s.exp.op for e in loops for s in statements(e.body) if isinstance(s.exp, Prim)}
+    assert loops
+    assert not inside & {"sin", "cos"}
+    x = np.array([0.3, -1.2, 2.0, 0.7])
+    y, slope = interpret(program, 4, x, 1.0)
+    factors = 1 + np.sin(x)
+    assert y == pytest.approx(np.prod(factors) - 1, rel=1e-14)
+    np.testing.assert_allclose(slope, np.prod(factors) / factors * np.cos(x), rtol=1e-13)

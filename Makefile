@@ -62,6 +62,7 @@ bench-grad: $(VENV)/.peers ## Derivatives over their primals, and beside JAX and
 docs: $(VENV)/.dev ## Write the generated pages
 	$(RUN) -m tools.language_table
 	$(RUN) -m tools.rules_page
+	$(RUN) -m tools.derivative_rules
 	$(RUN) -m tools.math_table
 	$(RUN) -m tools.torture_page
 	$(RUN) -m tools.examples_page

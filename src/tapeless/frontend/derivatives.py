@@ -137,7 +137,8 @@ def place_of(f: Value) -> Loc | None:
 
 def _is_ours(function: types.FunctionType) -> bool:
     """Whether it is part of an operator, and no place to point at."""
-    return function.__module__.split(".")[0] == __name__.split(".")[0]
+    module: str | None = function.__module__
+    return module is not None and module.split(".")[0] == __name__.split(".")[0]
 
 
 def returned(t: Tracer, value: Value) -> Value:

@@ -66,7 +66,8 @@ def forward_along(body: Body, directions: Sequence[Mapping[Var, Atom]]) -> Body:
     results: every value is computed once, and has a tangent along those it depends on only."""
     body = for_forward(body)
     graph = Dependence(body)
-    tangents = _Forward([graph.varied(dots) for dots in directions], after_choices(body))
+    varied = [graph.varied(dots) for dots in directions]
+    tangents = _Forward(varied, after_choices(body, set[Var]().union(*varied)))
     for dot, dots in zip(tangents.dot, directions, strict=True):
         dot.update(dots)
     floats = [j for j, r in enumerate(body.results) if r.dtype.is_float]

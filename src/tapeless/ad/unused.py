@@ -10,11 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tapeless.ad.sink import CHOICES, PRODUCTS, TAME
+from tapeless.ad.sink import PRODUCTS, TAME
 from tapeless.analysis.activity import Dependence
 from tapeless.core.names import Atom, Const, Var
 from tapeless.ir.build import Builder
-from tapeless.ir.syntax import Body, If, Iverson, Prim
+from tapeless.ir.syntax import Body, If, Iverson, Let, Prim
 from tapeless.ir.walk import bodies_of, free_vars, statements
 
 # Finite derivatives for all finite operands, and no infinite values.
@@ -27,26 +27,40 @@ def before_choices(body: Body) -> set[Var]:
     return {out for out in _singular(body) if out in left}
 
 
-def after_choices(body: Body) -> set[Var]:
-    """For forward mode: results computed from what a choice gives, which may be a constant."""
-    given = (o for s in statements(body) if _chooses(s.exp) for o in s.outs)
+def after_choices(body: Body, varied: set[Var]) -> set[Var]:
+    """For forward mode: results computed from what a choice gives that has a constant side."""
+    given = (o for s in statements(body) for o in _sometimes_constant(s, varied))
     reached = Dependence(body).varied(given)
     return {out for out in _singular(body) if out in reached}
 
 
-def _chooses(exp: object) -> bool:
-    return isinstance(exp, If | Iverson) or (isinstance(exp, Prim) and exp.op in CHOICES)
+def _sometimes_constant(stm: Let, varied: set[Var]) -> Iterator[Var]:
+    sides: tuple[tuple[Atom, ...], ...]
+    match stm.exp:
+        case Prim("select", (_, a, b)) | Prim("min" | "max", (a, b)):
+            sides = ((a,), (b,))
+        case If(_, then, orelse):
+            sides = (then.results, orelse.results)
+        case Iverson():
+            yield from stm.outs
+            return
+        case _:
+            return
+    for out, *each in zip(stm.outs, *sides, strict=True):
+        if any(x not in varied for x in each):
+            yield out
 
 
 def _operands(body: Body) -> Iterator[Var]:
-    """What is used on one side of a choice."""
+    """What is used on one side of a choice only."""
     for stm in statements(body):
         match stm.exp:
-            case Prim(op, args) if op in CHOICES:
-                yield from (a for a in args if isinstance(a, Var))
-            case If() | Iverson():
-                for arm in bodies_of(stm.exp):
-                    yield from free_vars(arm)
+            case Prim("select", (_, a, b)) | Prim("min" | "max", (a, b)):
+                yield from {x for x in (a, b) if isinstance(x, Var)}
+            case If(_, then, orelse):
+                yield from free_vars(then).keys() ^ free_vars(orelse).keys()
+            case Iverson(_, inside):
+                yield from free_vars(inside)
 
 
 def _singular(body: Body) -> Iterator[Var]:

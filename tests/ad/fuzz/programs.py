@@ -168,8 +168,10 @@ class Floats(Generator):
 
 
 def core_program(seed: int) -> tuple[Fun, tuple[Any, ...]]:
-    """A program of Core with arguments."""
-    return Floats(seed).program(f"random{seed}"), arguments(seed, *Random(seed).choice(SHAPES))
+    """A program of Core with arguments, of which none equals a constant in it."""
+    args = arguments(seed, *Random(seed).choice(SHAPES))
+    moved = (a + 0.01 if isinstance(a, float) else a for a in args)
+    return Floats(seed).program(f"random{seed}"), tuple(moved)
 
 
 SHAPES = ((5, 4), (5, 4), (3, 7), (1, 2), (2, 1))

@@ -3,14 +3,15 @@ machine code: lowering, LLVM, an object file."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Generator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from tapeless.analysis.verify import verify as check
-from tapeless.core.names import Atom
+from tapeless.core.names import Atom, Var
 from tapeless.core.types import Array
 from tapeless.emit.kernel import emit, symbol
+from tapeless.emit.needs import needs
 from tapeless.emit.target import Target
 from tapeless.errors import CompileError
 from tapeless.fuse import horizontal, vertical
@@ -143,6 +144,16 @@ def compile(
     if CHECKED:
         check_loops(proc)
     return kernel_type(fun, proc, layouts), compile_object(llvm(proc, choices))
+
+
+def memory(
+    fun: Fun, layouts: Sequence[str], scalars: Mapping[Var, int | float | bool],
+    choices: Choices = DEFAULT,
+) -> tuple[int, int]:  # fmt: skip
+    """Bytes that a call of the kernel of an optimised program takes beside its arguments, on one
+    thread, and what they would be without lanes."""
+    proc, host = lower(fun, layouts, parallel=choices.parallel), target(choices)
+    return needs(proc, host, scalars).total, needs(proc, replace(host, width=1), scalars).total
 
 
 def llvm(proc: Proc, choices: Choices) -> str:

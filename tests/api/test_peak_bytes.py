@@ -75,10 +75,23 @@ def rows(a):
     return out
 
 
+def mixture(x, means):
+    """Every lane has a row of distances and a point of its own."""
+    total = 0.0
+    for i in range(x.shape[0]):
+        far = np.empty(means.shape[0])
+        for c in range(means.shape[0]):
+            z = x[i] - means[c]
+            far[c] = np.sum(np.cumsum(z) ** 2)
+        total += np.log(np.sum(np.exp(-far)))
+    return total
+
+
 CASES = {
     chain: (X,), normalised: (X,), both_scans: (X,), stages: (X,), table: (X,), pairs: (X,),
     layers: (MATRIX, MATRIX.T.copy(), MATRIX), diffused: (X.copy(),),
     shortest: (RNG.random((30, 30)),), rows: (RNG.random((2000, 5)),),
+    mixture: (RNG.random((300, 12)), RNG.random((15, 12))),
 }  # fmt: skip
 
 

@@ -61,7 +61,7 @@ def test_prediction_is_what_is_allocated(name: str):
         proc = proc_of(fun, parallel=parallel)
         for args in runs:
             scalars = {p: a for p, a in zip(fun.params, args, strict=True) if not p.is_array}
-            predicted = peak(proc, scalars, lanes=1)
+            predicted = peak(proc, scalars, lanes=lambda loop: 1)
             try:
                 measured = peak_of(proc, *(np.copy(a) for a in args))
             except IndexError:

@@ -6,13 +6,14 @@ import ast
 import inspect
 import types
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from tapeless.analysis.inplace import in_place
 from tapeless.api.jit import Jitted, jit
+from tapeless.api.kernels import choices
 from tapeless.api.paths import describe, function_of, reader
 from tapeless.api.plan import Plan
 from tapeless.api.program import Layouts, Program
@@ -34,7 +35,7 @@ from tapeless.ir.cost import Cost
 from tapeless.ir.cost import cost as counted
 from tapeless.ir.syntax import Fun
 from tapeless.lower.own import own
-from tapeless.pipeline import optimise
+from tapeless.pipeline import memory, optimise
 from tapeless.unparse.function import Header, unparse
 
 
@@ -103,10 +104,20 @@ def _compiled(g: Any) -> tuple[Jitted, tuple[Any, ...]]:
 
 def cost(g: Any, *args: Any, **kwargs: Any) -> Cost:
     """What g(*args, **kwargs) costs, counted by running its program in the interpreter:
-    `.flops`, `.reads`, `.writes` (elements of arrays) and `.peak_bytes`."""
+    `.flops`, `.reads`, `.writes` (elements of arrays) and `.peak_bytes`, on one thread."""
     seen = look(g, args, kwargs)
-    owned = own(seen.optimised)
-    return counted(owned.fun, *seen.values, in_place=in_place(owned.fun), reuse=owned.reuse)
+    owned, values = own(seen.optimised), seen.values
+    found = counted(owned.fun, *values, in_place=in_place(owned.fun), reuse=owned.reuse)
+    return replace(found, peak_bytes=found.peak_bytes + in_lanes(seen))
+
+
+def in_lanes(seen: Look) -> int:
+    """Bytes of arrays that every lane of a loop has for itself, where the interpreter has one."""
+    params = zip(seen.optimised.params, seen.values, strict=True)
+    scalars = {p: v for p, v in params if not p.is_array}
+    fun, settings = seen.optimised, choices(seen.settings)
+    with_lanes, without = memory(fun, seen.layouts, scalars, settings)
+    return with_lanes - without
 
 
 def source(g: Any, *args: Any, **kwargs: Any) -> str:

@@ -17,22 +17,19 @@ from tapeless.emit.deferred import Deferring, may_wait
 from tapeless.emit.facts import (
     constant_trips,
     follows_data,
-    has,
     has_long_loops,
-    statements,
     weight,
 )
 from tapeless.emit.function import iota
 from tapeless.emit.loops import Texts, Turn
 from tapeless.emit.memory import COMBINE_OPS
-from tapeless.emit.pressure import pressure
+from tapeless.emit.pressure import data_bits, lanes_of
 from tapeless.emit.values import LINEAR, UNIFORM, Ptr, Val, uniform
-from tapeless.loop.syntax import Call, Combine, For, Load, Op, Reduce, Stm, Store
+from tapeless.loop.syntax import For, Reduce
 
 MASK_REGISTERS = 32  # machines with so many vector registers have mask registers, too
 STACK = -2  # the alias class of partial results
 TWICE = 400  # a body heavier than this stands there once
-LIGHT, HEAVY = 24, 120  # bodies whose values fill four, two, or one register
 TINY = 8  # a body lighter than this, which calls no elementary function, may stand there thrice
 
 
@@ -40,34 +37,11 @@ class Lanes(Deferring):
     """For with kind "simd"."""
 
     def simd(self, stm: For) -> None:
-        lanes = self.lanes_for(stm)
+        lanes = 1 if self.width > 1 else lanes_of(stm, self.target)
         if lanes == 1:
             self.sequential(stm)
         else:
             self._in_lanes(stm, lanes)
-
-    def lanes_for(self, stm: For) -> int:
-        """How many lanes a loop gets; 1: it runs in order."""
-        if self.width > 1 or has(stm.body, Call):
-            return 1
-        if any(r.ordered or r.op == "=" for r in stm.reduces):
-            return 1
-        lanes = self.target.width or self.chosen_lanes(stm)
-        trips = constant_trips(stm)
-        while trips is not None and lanes > 1 and lanes >= 2 * trips:
-            lanes //= 2
-        return lanes
-
-    def chosen_lanes(self, stm: For) -> int:
-        """As many lanes as fill a few registers: independent chains hide latencies, as long as
-        the values that are alive fit."""
-        size = pressure(stm)
-        registers = 4 if size <= LIGHT else 2 if size <= HEAVY else 1
-        if follows_data(stm.body):
-            registers = 1  # each lane goes its own way: nothing is gained by more of them
-        if self.target.registers < 32:
-            registers = max(registers // 2, 1)
-        return self.target.lanes(data_bits(stm)) * registers
 
     def _in_lanes(self, stm: For, lanes: int) -> None:
         start, stop = self.scalar(stm.start), self.scalar(stm.stop)
@@ -253,19 +227,3 @@ class Rounds:
             phi.add(new, last)
             outs.append(phi.name)
         return outs
-
-
-def data_bits(stm: For) -> int:
-    """The bits of the widest data of a loop."""
-    return max((b for s in statements(stm.body) for b in _bits(s)), default=64)
-
-
-def _bits(stm: Stm) -> tuple[int, ...]:
-    """The bits of data that a statement handles; indices do not count."""
-    match stm:
-        case Op(out=out) if out.dtype.is_float:
-            return (out.dtype.bits,)
-        case Load(buf=buf) | Store(buf=buf) | Combine(buf=buf):
-            return (8 * buf.dtype.bytes,)
-        case _:
-            return ()

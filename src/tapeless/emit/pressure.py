@@ -7,10 +7,12 @@ the heaviest counts. What all lanes share needs one register, whatever their num
 from __future__ import annotations
 
 from tapeless.core.prims import MATH
-from tapeless.emit.facts import blocks_of, statements
+from tapeless.emit.facts import blocks_of, constant_trips, follows_data, has, statements
+from tapeless.emit.target import Target
 from tapeless.loop.syntax import (
     Alloc,
     Block,
+    Call,
     Check,
     Combine,
     For,
@@ -25,6 +27,30 @@ from tapeless.loop.syntax import (
 )  # fmt: skip
 
 SLOW = MATH | {"pow", "floordiv", "mod"}
+LIGHT, HEAVY = 24, 120  # bodies whose values fill four, two, or one register
+
+
+def lanes_of(loop: For, target: Target) -> int:
+    """How many lanes a simd loop gets; 1: it runs in order."""
+    if has(loop.body, Call) or any(r.ordered or r.op == "=" for r in loop.reduces):
+        return 1
+    lanes = target.width or chosen_lanes(loop, target)
+    trips = constant_trips(loop)
+    while trips is not None and lanes > 1 and lanes >= 2 * trips:
+        lanes //= 2
+    return lanes
+
+
+def chosen_lanes(loop: For, target: Target) -> int:
+    """As many lanes as fill a few registers: independent chains hide latencies, as long as the
+    values that are alive fit."""
+    size = pressure(loop)
+    registers = 4 if size <= LIGHT else 2 if size <= HEAVY else 1
+    if follows_data(loop.body):
+        registers = 1  # each lane goes its own way: nothing is gained by more of them
+    if target.registers < 32:
+        registers = max(registers // 2, 1)
+    return target.lanes(data_bits(loop)) * registers
 
 
 def pressure(loop: For) -> int:
@@ -90,3 +116,19 @@ class _Stretches:
             self.ends()
         pairs = zip(stm.outs, stm.params, strict=True)
         self.varying.update(o for o, p in pairs if p in self.varying)
+
+
+def data_bits(stm: For) -> int:
+    """The bits of the widest data of a loop."""
+    return max((b for s in statements(stm.body) for b in _bits(s)), default=64)
+
+
+def _bits(stm: Stm) -> tuple[int, ...]:
+    """The bits of data that a statement handles; indices do not count."""
+    match stm:
+        case Op(out=out) if out.dtype.is_float:
+            return (out.dtype.bits,)
+        case Load(buf=buf) | Store(buf=buf) | Combine(buf=buf):
+            return (8 * buf.dtype.bytes,)
+        case _:
+            return ()

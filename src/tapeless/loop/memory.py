@@ -6,7 +6,7 @@ scalar arguments; what depends on data is not known and makes the answer a lower
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,9 +15,11 @@ from tapeless.core.names import Atom, Const, Var
 from tapeless.core.prims import evaluate
 from tapeless.loop.syntax import (
     LOCAL,
+    SIMD,
     THREADS,
     Alloc,
     Block,
+    Buf,
     For,
     If,
     Op,
@@ -41,10 +43,13 @@ class Peak:
 
 
 def peak(
-    proc: Proc, scalars: Mapping[Var, int | float | bool], *, threads: int = 1, lanes: int = 16
-) -> Peak:
-    """The memory that a call of `proc` takes beyond its arguments."""
-    walk = _Walk(scalars, threads, lanes)
+    proc: Proc, scalars: Mapping[Var, int | float | bool], *, threads: int = 1,
+    lanes: Callable[[For], int] = lambda loop: 16,
+    on_stack: Callable[[Buf, int], bool] = lambda buf, size: False,
+) -> Peak:  # fmt: skip
+    """The memory that a call of `proc` takes beyond its arguments. `lanes`: how many a simd loop
+    has; `on_stack`: whether a buffer of so many bytes takes none of the arena's memory."""
+    walk = _Walk(scalars, threads, lanes, on_stack)
     _, high = walk.stms(proc.body.stms)
     return Peak(high, walk.results, walk.exact)
 
@@ -52,10 +57,15 @@ def peak(
 class _Walk:
     """`stms` gives the bytes that are still taken at the end, and the most there ever were."""
 
-    def __init__(self, scalars: Mapping[Var, int | float | bool], threads: int, lanes: int) -> None:
+    def __init__(
+        self, scalars: Mapping[Var, int | float | bool], threads: int,
+        lanes: Callable[[For], int], on_stack: Callable[[Buf, int], bool],
+    ) -> None:  # fmt: skip
         self.env = {v: v.dtype.numpy.type(x) for v, x in scalars.items()}
         self.threads = threads
         self.lanes = lanes
+        self.on_stack = on_stack
+        self.width = 1
         self.results = 0
         self.exact = True
 
@@ -99,7 +109,7 @@ class _Walk:
                 return 0, 0
 
     def alloc(self, stm: Alloc) -> tuple[int, int]:
-        size = stm.buf.dtype.bytes * (self.lanes if stm.buf.space == LOCAL else 1)
+        size = stm.buf.dtype.bytes * (self.width if stm.buf.space == LOCAL else 1)
         for s in stm.buf.shape:
             value = self.value(s)
             self.exact = self.exact and value is not None
@@ -107,6 +117,8 @@ class _Walk:
         size = -(-size // LINE) * LINE
         if stm.result is not None:
             self.results += size
+        elif all(isinstance(s, Const) for s in stm.buf.shape) and self.on_stack(stm.buf, size):
+            return 0, 0
         return size, size
 
     def branch(self, cond: np.generic | None, then: Block, orelse: Block) -> tuple[int, int]:
@@ -116,6 +128,14 @@ class _Walk:
         return max(one[0], two[0]), max(one[1], two[1])
 
     def loop(self, stm: For) -> tuple[int, int]:
+        outer = self.width
+        if stm.kind == SIMD and outer == 1:
+            self.width = self.lanes(stm)
+        taken = self.passes(stm)
+        self.width = outer
+        return taken
+
+    def passes(self, stm: For) -> tuple[int, int]:
         """The fuller of the first and the last pass; what a pass keeps, all passes keep."""
         start, stop = self.value(stm.start), self.value(stm.stop)
         if start is None or stop is None:

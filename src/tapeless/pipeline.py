@@ -39,13 +39,15 @@ from tapeless.raising.races import races
 from tapeless.runtime import machine
 from tapeless.runtime.abi import ArraySlot, KernelType, ScalarSlot, Site, Slot
 from tapeless.runtime.codegen import compile_object
-from tapeless.simplify import checks, dead, elements, forward, hoist, known, stores
+from tapeless.simplify import checks, choices, dead, elements, forward, hoist, known, stores
 
 Pass: TypeAlias = Callable[[Fun], Fun]
 
 TIDY: tuple[Pass, ...] = (forward.run, dead.run)
 # Each of the rest gives back the same program if it finds nothing to do.
-CLEAN: tuple[Pass, ...] = (checks.run, stores.run, known.run, whiles.run, few.run, elements.run)
+CLEAN: tuple[Pass, ...] = (
+    checks.run, stores.run, known.run, choices.run, whiles.run, few.run, elements.run,
+)  # fmt: skip
 # These take one level of a nest of loops at a time, so they come around until all is done.
 RAISE: tuple[Pass, ...] = (promote.run, pivots.run, loops.run, private.run, nests.run)
 FUSE: tuple[Pass, ...] = (

@@ -160,3 +160,24 @@ def test_the_first_of_equal_minima_wins():
     points, centres = np.array([[0.0, 1.0]]), np.array([[1.0, 1.0], [-1.0, 1.0], [0.0, 2.0]])
     slope = tp.grad(cost, 1)(points, centres)
     np.testing.assert_array_equal(slope, [[2.0, 0.0], [0.0, 0.0], [0.0, 0.0]])
+
+
+def test_what_has_run_both_ways_is_not_left_out():
+    """A sum that has given its cotangents on is needed for them, though what it adds up to is kept
+    already."""
+
+    def f(x, b):
+        out = np.empty(x.size)
+        for i in range(x.size):
+            total = 0.0
+            for j in range(b.size):
+                if x[j] <= 0.5:
+                    total += np.tanh(b[j])
+            out[i] = total
+        return np.sum(np.cumsum(out) * x)
+
+    x, b = np.array([0.1, 0.9, -0.4, 0.3]), np.array([0.2, -0.7, 1.1, 0.5])
+    slope = tp.grad(f, 1)(x, b)
+    weight = np.sum(np.cumsum(x[::-1])[::-1])
+    truth = np.where(x <= 0.5, weight * (1.0 - np.tanh(b) ** 2), 0.0)
+    np.testing.assert_allclose(slope, truth, rtol=1e-12)

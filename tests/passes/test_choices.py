@@ -45,7 +45,7 @@ BETWEENS = {
         '  s: f64 = y + 1.0\n  p: bool = 0.0 < s\n  check p else ValueError("low")',
         "x",
         2,
-    ),  # fmt: skip
+    ),
 }
 
 

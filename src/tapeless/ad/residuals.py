@@ -18,6 +18,7 @@ from tapeless.ad.tree import Plain
 from tapeless.core.names import Atom, Var
 from tapeless.core.prims import MATH_FLOPS, OPS
 from tapeless.core.types import INDEX, Scalar
+from tapeless.ir.effects import is_pure_exp
 from tapeless.ir.syntax import (
     PROVED,
     Body,
@@ -58,7 +59,7 @@ def with_kept(
             dear = []
         if len(dear) < len(stm.outs) and not isinstance(stm.exp, Each):
             dear = []
-        if len(dear) < len(stm.outs) or not dear:
+        if len(dear) < len(stm.outs) or not dear or not is_pure_exp(stm.exp):
             stms.append(replace(stm, outs=tuple(o.fresh() if o in dear else o for o in stm.outs)))
         stms += (_read(o, home_of(item, originals[o]), vars) for o in dear)
     return Body(tuple(stms), body.results)

@@ -3,19 +3,20 @@
     each (i < n) with (a += a₀) { put a[f(i)] <- v }   ⇒   n = n₀ + n₁ + …, and for each block b
     a_b = a₀ if b = 0 else 0;  each (i < n_b) with (a_b) { … };  then  a[c] = a_0[c] + a_1[c] + …
 
-The first block works in the array itself, so that one block alone costs nothing.
+The first block works in the array itself, so that one block alone costs nothing. Copies of all
+arrays that are combined alike stand in one table, a row for each further block: one nest, which
+threads share, combines the rows, and what is then in the first row goes to the arrays.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 
 from tapeless.core.names import Atom, Var
-from tapeless.core.prims import OPS
-from tapeless.core.types import INDEX, Array, Scalar
+from tapeless.core.types import INDEX, Array, DType, Scalar
 from tapeless.ir.syntax import (
-    PROVED,
     Acc,
     Body,
     Each,
@@ -28,9 +29,9 @@ from tapeless.ir.syntax import (
     Put,
     Reverse,
 )  # fmt: skip
-from tapeless.ir.types_of import atom_of, size_of
+from tapeless.ir.types_of import size_of
 from tapeless.ir.walk import refresh
-from tapeless.loop.syntax import LEAST_WORK, SEQ, SIMD, THREADS, Alloc, Buf, If, Row, Scope, Store
+from tapeless.loop.syntax import LEAST_WORK, SIMD, THREADS, Alloc, Buf, If, Row, Scope, Store
 from tapeless.loop.syntax import Team as TeamSize
 from tapeless.lower.builder import ONE, ZERO, block, index
 from tapeless.lower.plan import Level, Plan
@@ -38,7 +39,7 @@ from tapeless.lower.state import Place, State
 
 Group = tuple[Var, ...]  # arrays that one operator combines
 
-CELL = 64  # operations of lanes that a cell of a copy costs: cleared, moved, combined
+CELL = 96  # operations of lanes that a cell of a copy costs: cleared, moved, combined
 APART = 16  # copies begin so many elements apart, on cache lines of their own
 FIXED_BLOCKS = 8  # where results must not depend on the number of threads
 PUT_OPS = {"+": "add", "*": "mul", "min": "min", "max": "max"}
@@ -61,6 +62,24 @@ def block_count(low: State, groups: Sequence[Group], work: Atom) -> Atom:
     return low.op("min", worth, team)
 
 
+@dataclass(slots=True, eq=False)
+class Table:
+    """Copies of arrays that are combined alike, one row for each block but the first. `starts`:
+    where each array begins in a row; `buf` and `rows`: the memory, for Loop IR and for Core."""
+
+    op: str | Monoid
+    neutral: Atom
+    dtype: DType
+    width: Atom = ZERO
+    starts: dict[Var, Atom] = field(default_factory=dict)
+    buf: Buf | None = None
+    rows: Var | None = None
+
+    def made(self) -> tuple[Buf, Var]:
+        assert self.buf is not None and self.rows is not None
+        return self.buf, self.rows
+
+
 class Copies:
     """The copies of one loop over `blocks` blocks."""
 
@@ -68,107 +87,142 @@ class Copies:
         self, low: State, groups: Sequence[Group], neutrals: Mapping[Var, Atom], blocks: Atom
     ) -> None:
         self.low = low
-        self.groups = groups
-        self.neutrals = neutrals
         self.blocks = blocks
         self.more: Atom = ZERO
-        self.tables: dict[Var, Buf] = {}
-        self.wholes: dict[Var, Buf] = {}
+        self.tables: dict[object, tuple[Table, ...]] = {}  # one per component of an operator
+        for group in groups:
+            op = low.accs[group[0]].op
+            key = (op, group[0].dtype) if isinstance(op, str) else id(op)
+            made = tuple(Table(op, neutrals[t], t.dtype) for t in group)
+            for table, target in zip(self.tables.setdefault(key, made), group, strict=True):
+                self.add(table, target)
+
+    def add(self, table: Table, target: Var) -> None:
+        low = self.low
+        table.starts[target] = table.width
+        cells = low.op("add", low.product(low.shape(target)), index(APART - 1))
+        lines = low.op("floordiv", cells, index(APART))
+        table.width = low.op("add", table.width, low.op("mul", lines, index(APART)))
+
+    def all_tables(self) -> list[Table]:
+        return [table for group in self.tables.values() for table in group]
 
     @contextmanager
     def around(self) -> Iterator[None]:
         """The loop stands inside: copies exist while it runs, and are combined behind it."""
-        if not self.groups:
+        if not self.tables:
             yield
             return
         low = self.low
         with low.block() as stms:
             self.more = low.op("max", low.op("sub", self.blocks, ONE), ZERO)
-            for group in self.groups:
-                for target in group:
-                    self.allocate(target)
+            for table in self.all_tables():
+                self.allocate(table)
             yield
-            with low.block() as joins:
-                for group in self.groups:
-                    low.let(self.joined(group))
-            low.emit(If((), low.op("lt", ZERO, self.more), block(joins), block([])))
+            for least, write in ((ONE, self.join_rows), (ZERO, self.join_arrays)):
+                with low.block() as joins:
+                    write()
+                low.emit(If((), low.op("lt", least, self.more), block(joins), block([])))
         low.emit(Scope((), block(stms)))
 
-    def allocate(self, target: Var) -> None:
-        low = self.low
-        cells = low.product(low.shape(target))
-        lines = low.op("floordiv", low.op("add", cells, index(APART - 1)), index(APART))
-        table = low.buf(target.dtype, (self.more, low.op("mul", lines, index(APART))), target.hint)
-        low.emit(Alloc(table))
-        self.tables[target] = table
-        self.wholes[target] = low.view(low.places[target], target)
+    def allocate(self, table: Table) -> None:
+        low, sizes = self.low, (self.more, table.width)
+        table.buf = low.buf(table.dtype, sizes, "copies")
+        table.rows = Var(Array(table.dtype, tuple(map(size_of, sizes))), "copies")
+        low.places[table.rows] = Place(table.buf)
+        low.emit(Alloc(table.buf))
 
     @contextmanager
     def inside(self, number: Atom) -> Iterator[None]:
-        """One block's pass: what it adds to is the array itself in the first, else a copy."""
+        """One block's pass: what it adds to is the arrays themselves in the first, else copies."""
+        if not self.tables:
+            yield
+            return
         low = self.low
-        before = {t: low.places[t] for t in self.tables}
-        for target in self.tables:
-            low.places[target] = Place(self.own(target, number))
+        before = {t: low.places[t] for table in self.all_tables() for t in table.starts}
+        wholes = tuple(low.view(place, t) for t, place in before.items())
+        with low.block() as stms:
+            copies = self.cleared(low.op("sub", number, ONE))
+        mine = {t: Buf(b.dtype, b.shape, b.strides, b.hint) for t, b in copies.items()}
+        first = low.op("eq", number, ZERO)
+        arms = block([], wholes), block(stms, tuple(copies.values()))
+        low.emit(If(tuple(mine.values()), first, *arms))
+        low.places.update({t: Place(b) for t, b in mine.items()})
         yield
         low.places.update(before)
 
-    def own(self, target: Var, number: Atom) -> Buf:
-        low, shape, whole = self.low, self.low.shape(target), self.wholes[target]
-        with low.block() as stms:
-            copy = Buf(target.dtype, shape, low.contiguous(shape), target.hint)
-            low.emit(Row(copy, self.tables[target], (low.op("sub", number, ONE),)))
-            at = tuple(low.counter() for _ in shape)
-            low.over(at, shape, [Store(copy, at, self.neutrals[target])])
-        mine = Buf(target.dtype, shape, low.contiguous(shape), target.hint)
-        first = low.op("eq", number, ZERO)
-        low.emit(If((mine,), first, block([], (whole,)), block(stms, (copy,))))
-        return mine
+    def cleared(self, row: Atom) -> dict[Var, Buf]:
+        """The copies in one row, as if nothing had been added yet."""
+        low, copies = self.low, {}
+        for table in self.all_tables():
+            whole = low.row(table.made()[0], (row,), (table.width,))
+            at = low.counter()
+            low.over((at,), (table.width,), [Store(whole, (at,), table.neutral)])
+            for target, start in table.starts.items():
+                shape = low.shape(target)
+                copies[target] = Buf(target.dtype, shape, low.contiguous(shape), target.hint)
+                low.emit(Row(copies[target], whole, (start,)))
+        return copies
 
-    def joined(self, group: Group) -> Let:
-        """each (c…) with (r = a) { s = a[c] · a_1[c] · a_2[c] · …; put r[c] <- s }"""
-        shape = group[0].shape
-        at = tuple(Var(INDEX, "c") for _ in shape)
-        modes = PROVED * len(at)
-        starts = tuple(Var(Scalar(t.dtype), t.hint) for t in group)
-        ends = tuple(s.fresh() for s in starts)
-        accs = tuple(Acc((t.fresh(),), (t,), "=") for t in group)
-        stms = [Let((s,), Index(t, at, modes)) for s, t in zip(starts, group, strict=True)]
-        stms.append(Let(ends, self.chain(group, at, starts)))
-        for acc, end in zip(accs, ends, strict=True):
-            stms.append(Let((), Put(acc.vars, at, (end,), modes)))
-        nest = Each(at, tuple(map(atom_of, shape)), accs, Body(tuple(stms), ()))
-        last = len(at) - 1
-        levels = [Level(d, SIMD if d == last else SEQ) for d in range(len(at))]
-        plan = Plan((Level(0, THREADS, blocks=True), *levels), 8, (self.more,))
-        self.low.plans.set(nest, plan)
-        return Let(tuple(t.fresh() for t in group), nest)
+    def join_rows(self) -> None:
+        """each (c < width) with (t₀ = rows) { s = rows[0, c] · rows[1, c] · …; t₀[0, c] = s }"""
+        for tables in self.tables.values():
+            rows, width = [t.made()[1] for t in tables], tables[0].width
+            count = self.low.op("sub", self.more, ONE)
+            nest = self.joined(tables[0].op, rows, rows, width, count, ONE)
+            levels = Level(0, THREADS, blocks=True), Level(0, SIMD)
+            self.low.plans.set(nest, Plan(levels, 8, (count,)))
+            self.low.let(Let(tuple(r.fresh() for r in rows), nest))
 
-    def chain(self, group: Group, at: tuple[Var, ...], starts: tuple[Var, ...]) -> Loop:
-        """The values of all copies of one cell, combined in the order of blocks."""
-        low, k = self.low, Var(INDEX, "copy")
-        before = tuple(s.fresh() for s in starts)
-        values = tuple(s.fresh() for s in starts)
-        tables = tuple(self.stacked(t) for t in group)
-        stms = [
-            Let((v,), Index(t, (k, *at), PROVED * (len(at) + 1)))
-            for v, t in zip(values, tables, strict=True)
-        ]
-        op = low.accs[group[0]].op
-        if isinstance(op, Monoid):
-            names = dict(zip(op.left + op.right, before + values, strict=True))
-            body = refresh(op.body, names)
-            inner = Body((*stms, *body.stms), body.results)
-        else:
-            end = starts[0].fresh()
-            assert OPS[PUT_OPS[op]].arity == 2
-            inner = Body((*stms, Let((end,), Prim(PUT_OPS[op], before + values))), (end,))
-        return Loop(For(k, self.more), before, starts, inner, Reverse("auto"))
+    def join_arrays(self) -> None:
+        """each (c < cells) with (r = a) { s = a[c] · rows[0, start + c]; put r[c] <- s }"""
+        low = self.low
+        for tables in self.tables.values():
+            for group in zip(*(t.starts for t in tables), strict=True):
+                cells = low.product(low.shape(group[0]))
+                wholes = [self.flat(low.places[t], t, cells) for t in group]
+                rows = [self.first_row(x, t, cells) for x, t in zip(tables, group, strict=True)]
+                nest = self.joined(tables[0].op, wholes, rows, cells, ONE, ZERO)
+                low.plans.set(nest, Plan((Level(0, SIMD),)))
+                low.let(Let(tuple(w.fresh() for w in wholes), nest))
 
-    def stacked(self, target: Var) -> Var:
-        """All copies of `target` as one array."""
-        low, table, shape = self.low, self.tables[target], self.low.shape(target)
-        strides = (table.strides[0], *low.contiguous(shape))
-        out = Var(Array(target.dtype, (size_of(self.more), *target.shape)), target.hint)
-        low.places[out] = Place(low.reshaped(table, (self.more, *shape), strides))
+    def flat(self, place: Place, target: Var, cells: Atom) -> Var:
+        """A contiguous array as one row."""
+        out = Var(Array(target.dtype, (1, size_of(cells))), target.hint)
+        buf = self.low.view(place, target)
+        self.low.places[out] = Place(self.low.reshaped(buf, (ONE, cells), (cells, ONE)))
         return out
+
+    def first_row(self, table: Table, target: Var, cells: Atom) -> Var:
+        """What an array is to be combined with."""
+        out = Var(Array(target.dtype, (1, size_of(cells))), target.hint)
+        buf = Buf(target.dtype, (ONE, cells), (cells, ONE), target.hint)
+        self.low.emit(Row(buf, table.made()[0], (ZERO, table.starts[target])))
+        self.low.places[out] = Place(buf)
+        return out
+
+    def joined(
+        self, op: str | Monoid, to: Sequence[Var], rows: Sequence[Var], width: Atom, count: Atom,
+        first: Atom,
+    ) -> Each:  # fmt: skip
+        """to[0, c] combined with the cells c of `count` rows from `first` on, in their order."""
+        c, k, row = (Var(INDEX, hint) for hint in ("c", "k", "row"))
+        starts, before, values, ends = (
+            tuple(Var(Scalar(t.dtype), t.hint) for t in to) for _ in range(4)
+        )
+        accs = tuple(Acc((t.fresh(),), (t,), "=") for t in to)
+        stms = [Let((row,), Prim("add", (k, first)))]
+        stms += [Let((v,), Index(r, (row, c), "pp")) for v, r in zip(values, rows, strict=True)]
+        if isinstance(op, Monoid):
+            body = refresh(op.body, dict(zip(op.left + op.right, before + values, strict=True)))
+        else:
+            sum = Var(Scalar(to[0].dtype), to[0].hint)
+            body = Body((Let((sum,), Prim(PUT_OPS[op], before + values)),), (sum,))
+        inner = Body((*stms, *body.stms), body.results)
+        loop = Loop(For(k, count), before, starts, inner, Reverse("auto"))
+        outer = [Let((s,), Index(t, (ZERO, c), "pp")) for s, t in zip(starts, to, strict=True)]
+        outer.append(Let(ends, loop))
+        outer += [
+            Let((), Put(a.vars, (ZERO, c), (e,), "pp")) for a, e in zip(accs, ends, strict=True)
+        ]
+        return Each((c,), (width,), accs, Body(tuple(outer), ()))

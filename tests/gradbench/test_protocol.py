@@ -213,3 +213,135 @@ def test_ht(output, complicated, mirrored):
         own = [by_us[i, r, i] for i in range(len(us)) for r in range(3)]
         expected = np.c_[np.array(own), expected]
     np.testing.assert_allclose(output("ht", "jacobian", given), expected, rtol=1e-11, atol=1e-13)
+
+
+# Unusual inputs ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("x", [0, -3, 0.5, -0.0, 1e200, 2**40])
+def test_hello_of_any_number(output, x):
+    assert output("hello", "square", x) == float(x) * float(x)
+    assert output("hello", "double", x) == 2.0 * x
+
+
+@pytest.mark.parametrize(
+    ("points", "centroids"),
+    [
+        ([[1]], [[3]]),  # one of everything, integers
+        ([[1.0, 2.0], [1.0, 2.0], [1.0, 2.0]], [[1.0, 2.0]]),  # nothing to do
+        ([[0.0], [1.0], [5.0]], [[0.0], [1.0], [5.0]]),  # everyone owns itself
+        ([[0, 1, 2], [3, 4, 5], [9, 9, 9], [0, 0, 1]], [[0, 1, 2], [9, 9, 8]]),
+    ],
+)
+def test_kmeans_of_few_points(output, points, centroids):
+    given = {"points": points, "centroids": centroids}
+    far = ((np.array(points, float)[:, None] - np.array(centroids)) ** 2).sum(axis=2)
+    owned = np.eye(len(centroids))[far.argmin(axis=1)]
+    means = owned.T @ np.array(points, float) / owned.sum(axis=0)[:, None]
+    assert output("kmeans", "cost", given) == pytest.approx(far.min(axis=1).sum(), abs=1e-14)
+    np.testing.assert_allclose(output("kmeans", "dir", given), centroids - means, atol=1e-13)
+
+
+def test_kmeans_of_a_centroid_without_points(output):
+    """Its gradient and its part of the Hessian are zero: there is no direction."""
+    given = {"points": [[0.0], [1.0]], "centroids": [[0.25], [100.0]]}
+    found = output("kmeans", "dir", given)
+    assert found[0] == [-0.25] and np.isnan(found[1][0])
+
+
+@pytest.mark.parametrize(("n", "d", "k", "m"), [(1, 1, 1, 0), (1, 2, 3, 1), (3, 4, 1, 5)])
+def test_gmm_of_few_points(output, n, d, k, m):
+    rng = np.random.default_rng(n + d)
+    shapes = {"alpha": (k,), "mu": (k, d), "q": (k, d), "l": (k, d * (d - 1) // 2)}
+    parameters = {name: rng.standard_normal(shape) for name, shape in shapes.items()}
+    x = rng.standard_normal((n, d))
+    given = {name: value.tolist() for name, value in parameters.items()}
+    given |= {"d": d, "k": k, "n": n, "m": m, "gamma": 1, "x": x.tolist()}
+    expected = truths.gmm(**parameters, x=x, gamma=1.0, m=m)
+    assert output("gmm", "objective", given) == pytest.approx(expected, rel=1e-12)
+    gradient = output("gmm", "jacobian", given)
+    for name, value in parameters.items():
+        if value.size:
+            slopes = truths.complex_step(
+                lambda v, name=name: truths.gmm(**(parameters | {name: v}), x=x, gamma=1.0, m=m),
+                value,
+            )
+            np.testing.assert_allclose(gradient[name], slopes, rtol=1e-11, atol=1e-11)
+
+
+def test_gmm_far_from_all_means(output):
+    """exp(−½·distance²) of every component underflows."""
+    given = {
+        "d": 1, "k": 2, "n": 1, "m": 0, "gamma": 1.0, "x": [[1000.0]], "alpha": [0.0, 0.0],
+        "mu": [[0.0], [1.0]], "q": [[0.0], [0.0]], "l": [[], []],
+    }  # fmt: skip
+    assert np.isfinite(output("gmm", "objective", given))
+    np.testing.assert_allclose(output("gmm", "jacobian", given)["mu"], [[0.0], [999.0]])
+
+
+def test_lstm_of_two_characters_and_one_layer(output):
+    rng = np.random.default_rng(5)
+    main, extra = rng.random((2, 8)), rng.random((3, 2))
+    state, sequence = rng.random((2, 2)), np.array([[0.0, 1.0], [1.0, 1.0]])
+    given = {
+        "main_params": main.tolist(), "extra_params": extra.tolist(),
+        "state": state.tolist(), "sequence": [[0, 1], [1, 1]],
+    }  # fmt: skip
+    expected = truths.lstm(main, extra, state, sequence)
+    assert output("lstm", "objective", given) == pytest.approx(expected, rel=1e-13)
+    by_main = truths.complex_step(lambda p: truths.lstm(p, extra, state, sequence), main)
+    by_extra = truths.complex_step(lambda p: truths.lstm(main, p, state, sequence), extra)
+    slopes = [*by_main.ravel(), *by_extra.ravel()]
+    np.testing.assert_allclose(output("lstm", "jacobian", given), slopes, rtol=1e-11, atol=1e-15)
+
+
+@pytest.mark.parametrize(("n", "m", "p"), [(1, 1, 1), (5, 2, 1), (2, 3, 1)])
+def test_ba_with_few_observations(output, n, m, p):
+    camera, point, feat = [*CAMERA[:9], 0, 0], [1, -1, 0], [20, -7]
+    given = {"n": n, "m": m, "p": p, "cam": camera, "x": point, "w": 1, "feat": feat}
+    parameters = np.array([*camera, *point, 1.0])
+    block = truths.complex_step(lambda v: truths.ba_residual(v, feat), parameters)
+    matrix = output("ba", "jacobian", given)
+    assert matrix["rows"] == [0, 15, 30, 31, 31]  # the first thirty, and the last
+    first = [*range(11), *range(11 * n, 11 * n + 3), 11 * n + 3 * m]
+    assert matrix["cols"] == [*first, *first, 11 * n + 3 * m]
+    np.testing.assert_allclose(matrix["vals"][:30], block.ravel(), rtol=1e-9, atol=1e-10)
+    assert matrix["vals"][30] == -2.0
+
+
+@pytest.mark.parametrize("complicated", [False, True])
+def test_ht_at_rest(output, complicated):
+    """No rotation at all: it is the identity, whose derivative is taken to be zero."""
+    given = hand(np.random.default_rng(6), complicated)
+    given["theta"] = [0] * 26
+    data = given["data"]
+    rest = data["model"], data["correspondences"], np.array(data["points"])
+    theta, us = np.zeros(26), np.array(given["us"])
+    errors = truths.ht(theta, us, *rest)
+    np.testing.assert_allclose(output("ht", "objective", given), errors.ravel(), rtol=1e-12)
+    expected = truths.complex_step(lambda v: truths.ht(v, us, *rest), theta).reshape(-1, 26)
+    found = np.array(output("ht", "jacobian", given))[:, -26:]
+    assert not found[:, :3].any()
+    np.testing.assert_allclose(found[:, 3:], expected[:, 3:], rtol=1e-11, atol=1e-13)
+
+
+def test_ht_of_one_point(output):
+    given = hand(np.random.default_rng(7), complicated=True)
+    given["us"] = given["us"][:1]
+    for name in ("correspondences", "points"):
+        given["data"][name] = given["data"][name][:1]
+    data = given["data"]
+    rest = data["model"], data["correspondences"], np.array(data["points"])
+    theta, us = np.array(given["theta"]), np.array(given["us"])
+    by_us = truths.complex_step(lambda v: truths.ht(theta, v, *rest), us).reshape(3, 2)
+    by_theta = truths.complex_step(lambda v: truths.ht(v, us, *rest), theta).reshape(3, 26)
+    expected = np.c_[by_us, by_theta]
+    np.testing.assert_allclose(output("ht", "jacobian", given), expected, rtol=1e-11, atol=1e-13)
+
+
+def test_empty_lines_are_no_questions():
+    done = subprocess.run(
+        [sys.executable, "-m", "tapeless.gradbench"], input='\n{"id": 0, "kind": "start"}\n\n',
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert done.stdout == '{"id": 0, "tool": "tapeless"}\n'

@@ -73,7 +73,7 @@ ANSWERS: dict[str, Callable[[Message], Message]] = {
 
 def serve(questions: TextIO, answers: TextIO) -> None:
     """Answer every line. What goes wrong in one evaluation is that one's answer."""
-    for line in questions:
+    for line in filter(str.strip, questions):
         message = json.loads(line)
         reply = ANSWERS.get(message["kind"])
         try:

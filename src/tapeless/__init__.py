@@ -67,4 +67,13 @@ def __getattr__(name: str) -> types.ModuleType:
     """`jax`, `scipy` and `torch` are loaded when they are asked for."""
     if name in ("jax", "scipy", "torch"):
         return importlib.import_module(f"tapeless.{name}")
-    raise AttributeError(f"module 'tapeless' has no attribute {name!r}")
+    remedy = f": {INSTEAD[name]}" if name in INSTEAD else ""
+    raise AttributeError(f"module 'tapeless' has no attribute {name!r}{remedy}")
+
+
+INSTEAD = {  # of what other systems need
+    "numpy": "functions of NumPy itself are compiled",
+    "lax": "write Python's loops and branches",
+    "checkpoint": "for t in tp.loop(n, reverse='checkpoint')",
+    "pmap": "maps run on threads as they are",
+}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from pathlib import Path
 
 import numpy as np
@@ -184,3 +185,31 @@ def test_complex_results():
 def test_a_tuple_without_has_aux():
     with pytest.raises(tp.errors.CompileError, match="set has_aux=True"):
         tp.grad(lambda x: (x, 2.0))(2.0)
+
+
+@pytest.mark.parametrize("operator", [tp.jvp, tp.hvp])
+def test_bare_primals_are_told_to_be_tuples(operator):
+    name = operator.__name__
+    words = f"{name} takes a tuple of primals and a tuple of tangents: {name}(f, (x,), "
+    with pytest.raises(TypeError, match=re.escape(words)):
+        operator(np.sum, X, X)
+
+
+@pytest.mark.parametrize(
+    ("f", "words"),
+    [
+        (lambda x: np.sum(x.at[0].set(2.0)), r"no attribute 'at'(.|\n)*write in place: x\[i\] = v"),
+        (lambda x: np.sum(np.vectorize(abs)(x)), r"'np.vectorize' is not supp(.|\n)*tp\.vmap"),
+    ],
+    ids=["at", "vectorize"],
+)
+def test_habits_of_other_systems(f, words):
+    with pytest.raises(tp.errors.CompileError, match=words):
+        tp.grad(f)(X)
+
+
+@pytest.mark.parametrize("name", ["lax", "numpy", "checkpoint"])
+def test_names_of_other_systems(name):
+    assert not hasattr(tp, name)
+    with pytest.raises(AttributeError, match=f"no attribute '{name}': "):
+        getattr(tp, name)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.special import logsumexp
 
 import tapeless as tp
 from tapeless.ad.vjp import vjp
@@ -248,3 +249,10 @@ def test_elements_of_a_fold_are_made_in_parallel():
     factors = 1 + np.sin(x)
     assert y == pytest.approx(np.prod(factors) - 1, rel=1e-14)
     np.testing.assert_allclose(slope, np.prod(factors) / factors * np.cos(x), rtol=1e-13)
+
+
+def test_switches_of_library_functions_are_known():
+    """logsumexp(a, axis=None, b=None, keepdims=False, return_sign=False)"""
+    x = np.array([1.0, 2.0, 3.0])
+    np.testing.assert_allclose(tp.grad(logsumexp)(x), np.exp(x) / np.sum(np.exp(x)), rtol=1e-14)
+    np.testing.assert_allclose(tp.vmap(logsumexp)(np.ones((2, 3))), 1.0 + np.log([3.0, 3.0]))

@@ -62,7 +62,7 @@ def jvp(f: Function, primals: Any, tangents: Any) -> Any:
     (np.float64(6.0), np.float64(3.0))
     """
     if not isinstance(primals, (tuple, list)):
-        raise TypeError("jvp takes a tuple of primals and a tuple of tangents")
+        raise TypeError("jvp takes a tuple of primals and a tuple of tangents: jvp(f, (x,), (dx,))")
     return push(f, tuple(range(len(primals))), tangents, *primals)
 
 
@@ -73,6 +73,8 @@ def hvp(f: Function, primals: tuple[Any, ...], tangents: tuple[Any, ...]) -> Any
     >>> hvp(lambda x: np.sum(x**3), (np.array([1.0, 2.0]),), (np.array([1.0, 0.0]),))
     array([6., 0.])
     """
+    if not isinstance(primals, (tuple, list)) or not isinstance(tangents, (tuple, list)):
+        raise TypeError("hvp takes a tuple of primals and a tuple of tangents: hvp(f, (x,), (v,))")
 
     def gradient(*xs: Any) -> Any:
         return pull(f, tuple(range(len(primals))), "value", *xs)[1]

@@ -81,9 +81,16 @@ def _settings(f: Any, names: Iterable[str]) -> Settings:
     while isinstance(f, functools.partial | types.MethodType):
         f = f.func if isinstance(f, functools.partial) else f.__func__
     if not isinstance(f, Jitted):
-        return Settings()
+        return Settings(static_argnames=switches(f))
     static = tuple(n for n in f.settings.static_argnames if n in names)
     return replace(f.settings, static_argnames=static)
+
+
+def switches(f: Any) -> tuple[str, ...]:
+    """Parameters that choose what a function of a library computes, like keepdims."""
+    if str(getattr(f, "__module__", "")).partition(".")[0] not in ("numpy", "scipy"):
+        return ()
+    return tuple(p.name for p in _parameters(f) if isinstance(p.default, bool))
 
 
 # Code -------------------------------------------------------------------------------------------

@@ -1,4 +1,5 @@
-"""A tour of the main job: ordinary functions, compiled, beside the same functions as they were."""
+"""A tour of the main job: ordinary functions, compiled, beside the same functions as they were, and
+their derivatives."""
 
 from __future__ import annotations
 
@@ -12,6 +13,7 @@ import numpy as np
 from tapeless.api.inspection import source
 from tapeless.api.jit import Jitted, jit
 from tapeless.demo import programs
+from tapeless.demo.slopes import slopes
 from tapeless.explain import explain
 from tapeless.runtime import threads
 
@@ -44,11 +46,12 @@ def main() -> int:
     agree = True
     for function, large, small in stations():
         agree &= station(function, large, small)
+    agree &= slopes()
     sizes()
     inside()
     print(f"\n{time.perf_counter() - start:.1f} s in all.")
     if not agree:
-        print("Some results differ from plain Python: please report this.")
+        print("Some results differ from what they should be: please report this.")
     return 0 if agree else 1
 
 

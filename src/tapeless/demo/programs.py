@@ -64,3 +64,35 @@ def forces(position: Array, mass: Array) -> Array:
             r2 = d[0] ** 2 + d[1] ** 2 + d[2] ** 2 + 1e-6
             force[i] += mass[j] / (r2 * np.sqrt(r2)) * d
     return force
+
+
+# Programs to differentiate
+
+
+def cooled(u: Array, steps: int) -> Any:
+    """How much heat is left, squared, after some steps in place."""
+    for _ in range(steps):
+        u[1:-1, 1:-1] = 0.25 * (u[:-2, 1:-1] + u[2:, 1:-1] + u[1:-1, :-2] + u[1:-1, 2:])
+    return np.sum(u * u)
+
+
+def energy(position: Array) -> Any:
+    """Of all pairs of bodies, by their distance."""
+    total = 0.0
+    for i in range(len(position)):
+        for j in range(i):
+            far = np.sqrt(np.sum((position[i] - position[j]) ** 2) + 0.01)
+            total -= 1.0 / far
+    return total
+
+
+def worth(spot: Array, strike: Array, years: Array, rate: float, sigma: float) -> Any:
+    """Of many options together: its gradient is what each share's price does to it."""
+    return np.sum(black_scholes(spot, strike, years, rate, sigma))
+
+
+def root(c: float) -> float:
+    y = 1.0
+    while abs(y * y - c) > 1e-12 * c:
+        y = 0.5 * (y + c / y)
+    return y

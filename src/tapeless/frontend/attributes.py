@@ -134,7 +134,8 @@ def _of_array(t: Tracer, arr: Arr, name: str) -> Value:
         return t.library(("attribute", name), arr)
     if hasattr(np.ndarray, name):
         return Method(Known(ArrayMethod(name)), arr)
-    raise CompileError(f"an array has no attribute '{name}'", t.loc)
+    remedy = "write in place: x[i] = v, x[i] += v" if name == "at" else ""
+    raise CompileError(f"an array has no attribute '{name}'", t.loc, remedy)
 
 
 def part(t: Tracer, arr: Arr, name: str) -> Value:

@@ -147,6 +147,12 @@ def _library_key(v: Any) -> Any:
     return None
 
 
+INSTEAD = {
+    "vectorize": "use tp.vmap(f)(x), or np.array([f(v) for v in x])",
+    "apply_along_axis": "use tp.vmap(f)(x), or np.array([f(row) for row in x])",
+}
+
+
 def unsupported(t: Tracer, v: Any) -> CompileError:
     name = getattr(v, "__qualname__", None) or getattr(v, "__name__", str(v))
     module = str(getattr(v, "__module__", "") or "")
@@ -166,8 +172,8 @@ def unsupported(t: Tracer, v: Any) -> CompileError:
             t.loc,
             "use tp.random.uniform(seed, counter), or pass the numbers in",
         )
-    return UnsupportedError(f"'{full}' is not supported", t.loc,
-                            "write it with supported functions, or compute it outside")  # fmt: skip
+    remedy = INSTEAD.get(str(name), "write it with supported functions, or compute it outside")
+    return UnsupportedError(f"'{full}' is not supported", t.loc, remedy)
 
 
 # The library ----------------------------------------------------------------------------------
@@ -305,6 +311,8 @@ def _construct(t: Tracer, cls: type, home: Path | None, args: Args, kwargs: Kwar
         return Tup(tuple(given.get(n, Known(defaults.get(n))) for n in names), cls)
     if dataclasses.is_dataclass(cls):
         return construct_dataclass(t, cls, home, args, kwargs)
+    if cls.__module__.partition(".")[0] in ("numpy", "scipy"):
+        raise unsupported(t, cls)
     raise UnsupportedError(
         f"an object of class {cls.__name__} cannot be made in compiled code",
         t.loc,

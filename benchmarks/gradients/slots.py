@@ -1,18 +1,23 @@
-"""Memory and time of a fluid's gradient by how many states are kept: `python -m
-benchmarks.gradients.slots`."""
+"""Memory and time of a fluid's gradient by how many states are kept.
+
+python -m benchmarks.gradients.slots [--side 16] [--steps 100] [--slots 0 1 3 6 12]
+"""
 
 from __future__ import annotations
 
 import argparse
-import resource
-import subprocess
-import sys
 import time
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
 import tapeless as tp
 from benchmarks.gradients import lbm
+from tools.measured_memory import peak_bytes
+
+SMALL = 8  # cells a side where memory is counted: to the byte, and the same in grids for any side
+ROUNDS = 3
 
 
 def flow(f, solid, velocities, weights, opposite, steps, slots):
@@ -22,43 +27,30 @@ def flow(f, solid, velocities, weights, opposite, steps, slots):
     return lbm.flow(f, solid, velocities, weights, opposite, 0)
 
 
-def measured(side: int, steps: int, slots: int) -> tuple[float, float]:
-    """Peak of memory in grids beyond what the call begins with, and seconds of the best call."""
-    rng = np.random.default_rng(0)
-    args = lbm.arguments(rng, side, steps)
-    program = tp.grad(lbm.flow if slots == 0 else flow)
-    more = () if slots == 0 else (slots,)
-    few = lbm.arguments(rng, 4, 2)
-    program(*few, *more)  # compiled
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    seconds = []
-    for _ in range(2):
-        began = time.perf_counter()
-        program(*args, *more)
-        seconds.append(time.perf_counter() - began)
-    after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return (after - before) * 1024 / args[0].nbytes, min(seconds)
+def seconds(run: Callable[[], Any]) -> float:
+    began = time.perf_counter()
+    run()
+    return time.perf_counter() - began
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.gradients.slots")
-    parser.add_argument("--side", type=int, default=32)
+    parser.add_argument("--side", type=int, default=16)
     parser.add_argument("--steps", type=int, default=100)
     parser.add_argument("--slots", type=int, nargs="*", default=[0, 1, 3, 6, 12])
-    parser.add_argument("--one", type=int, help="one run, in this process")
     options = parser.parse_args()
-    if options.one is not None:
-        print(*measured(options.side, options.steps, options.one))
-        return
-    store = 0.0
+    rng = np.random.default_rng(0)
+    small, large = (lbm.arguments(rng, side, options.steps) for side in (SMALL, options.side))
+    store, kept = tp.jit(tp.grad(lbm.flow)), tp.jit(tp.grad(flow))
+    calls = {s: (store, ()) if s == 0 else (kept, (s,)) for s in options.slots}
+    best = dict.fromkeys(calls, np.inf)
+    for _ in range(ROUNDS):
+        for s, (f, more) in calls.items():
+            best[s] = min(best[s], seconds(lambda f=f, more=more: f(*large, *more)))
     print(f"{options.steps} steps of {options.side}³ cells; 0 slots: every step is kept")
-    for slots in options.slots:
-        command = [sys.executable, "-m", "benchmarks.gradients.slots", "--one", str(slots),
-                   "--side", str(options.side), "--steps", str(options.steps)]  # fmt: skip
-        out = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-        grids, seconds = map(float, out.split())
-        store = seconds if slots == 0 else store
-        print(f"{slots:3d} slots: {grids:6.2f} grids, {seconds:7.3f} s, {seconds / store:5.2f} x")
+    for s, (f, more) in calls.items():
+        grids = peak_bytes(f, *small, *more) / small[0].nbytes
+        print(f"{s:3d} slots: {grids:6.2f} grids, {best[s]:7.3f} s, {best[s] / best[0]:5.2f} x")
 
 
 if __name__ == "__main__":

@@ -45,13 +45,12 @@ Pass: TypeAlias = Callable[[Fun], Fun]
 
 TIDY: tuple[Pass, ...] = (forward.run, dead.run)
 # Each of the rest gives back the same program if it finds nothing to do.
-CLEAN: tuple[Pass, ...] = (
-    checks.run, stores.run, known.run, choices.run, whiles.run, few.run, elements.run,
-)  # fmt: skip
+CLEAN: tuple[Pass, ...] = (checks.run, stores.run, known.run, choices.run, whiles.run)
 # These take one level of a nest of loops at a time, so they come around until all is done.
 RAISE: tuple[Pass, ...] = (promote.run, pivots.run, loops.run, private.run, nests.run)
 FUSE: tuple[Pass, ...] = (
-    carry.run, gather.run, offsets.run, vertical.run, horizontal.run, hoist.run,
+    few.run, elements.run, carry.run, gather.run, offsets.run, vertical.run, horizontal.run,
+    hoist.run,
 )  # fmt: skip
 LAST: tuple[Pass, ...] = (
     alone.run,

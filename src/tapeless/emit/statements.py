@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from tapeless.core.names import Const, Var
 from tapeless.core.types import bool_, i64, u64
+from tapeless.emit.rows import together
 from tapeless.emit.threads import Threads
 from tapeless.emit.values import UNIFORM, Val, uniform
 from tapeless.loop.syntax import (
@@ -38,8 +39,15 @@ class Emitter(Threads):
         return Emitter(self.unit, header)
 
     def block(self, block: Block) -> None:
-        for stm in block.stms:
-            self.statement(stm)
+        if self.width == 1:
+            for stm in block.stms:
+                self.statement(stm)
+            return
+        for item in together(block.stms, self.width, lambda buf: self.ptr(buf).root):
+            if isinstance(item, list):
+                self.store_row(item)
+            else:
+                self.statement(item)
 
     def statement(self, stm: Stm) -> None:
         match stm:

@@ -7,8 +7,8 @@ from abc import abstractmethod
 from tapeless.core.names import Atom, Const, Var
 from tapeless.core.types import INDEX, Scalar, i64
 from tapeless.emit import operators
-from tapeless.emit.memory import Accesses
 from tapeless.emit.rare import CACHE_LINE, FOREIGN
+from tapeless.emit.rows import Rows
 from tapeless.emit.values import ZERO, Ptr
 from tapeless.loop.syntax import (
     LOCAL,
@@ -29,7 +29,7 @@ STACK_TOTAL = 1 << 17  # ... while all of a function's together have no more tha
 ONE = Const(1, i64)
 
 
-class Storage(Accesses):
+class Storage(Rows):
     """Allocation, copying and foreign calls."""
 
     @abstractmethod

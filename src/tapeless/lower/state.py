@@ -4,17 +4,21 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from itertools import product
+from math import prod
 
 from tapeless.analysis.lastuse import Uses
 from tapeless.analysis.storage import Storage
 from tapeless.core.names import Atom, Const, Var
-from tapeless.core.types import Scalar, Size
+from tapeless.core.types import INDEX, Scalar, Size
 from tapeless.ir.syntax import Acc, Body, Exp, Let
 from tapeless.ir.types_of import atom_of
 from tapeless.loop.syntax import GLOBAL, LOCAL, SEQ, SIMD, Alloc, Buf, Copy, For, Load, Stm, Store
 from tapeless.lower.builder import ZERO, Builder, block
 from tapeless.lower.own import Owned
 from tapeless.lower.plan import Plans
+
+MOST_CELLS = 16  # of an array that is copied cell by cell in lanes
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -145,10 +149,26 @@ class State(Builder, ABC):
         if not self.in_lanes:
             self.emit(Copy(self.view(to, var), self.view(source, var)))
             return
+        if self.copy_cells(to, source, var):
+            return
         index = tuple(self.counter() for _ in var.shape)
         value = Var(Scalar(var.dtype), var.hint)
         load = Load(value, source.buf, source.prefix + index)
         self.over(index, self.shape(var), [load, Store(to.buf, to.prefix + index, value)])
+
+    def copy_cells(self, to: Place, source: Place, var: Var) -> bool:
+        """Copy an array of few cells one by one: all are read first, so that each lane may store
+        them at once. Whether there are so few."""
+        sizes = [s if isinstance(s, int) else 0 for s in var.shape]
+        if not 0 < prod(sizes) <= MOST_CELLS:
+            return False
+        cells = [tuple(Const(k, INDEX.dtype) for k in at) for at in product(*map(range, sizes))]
+        values = [Var(Scalar(var.dtype), var.hint) for _ in cells]
+        for at, value in zip(cells, values, strict=True):
+            self.emit(Load(value, source.buf, source.prefix + at))
+        for at, value in zip(cells, values, strict=True):
+            self.emit(Store(to.buf, to.prefix + at, value))
+        return True
 
     def move(self, moves: list[tuple[Place, Place, Var]], homes: list[Place]) -> None:
         """Copy arrays to their homes: (home, where it is now, the array). All are saved first if

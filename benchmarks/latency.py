@@ -43,6 +43,17 @@ value = f(*args)
 print(json.dumps({"first": time.perf_counter() - start, "value": float(value)}))
 """
 
+DERIVATIVE_CHILD = """
+import json, time
+from benchmarks.gradients.program import load_examples
+example = load_examples()[{name!r}]
+args = example.data(example.small)
+start = time.perf_counter()
+example.derivative(*args)
+print(json.dumps({{"first": time.perf_counter() - start}}))
+"""
+DERIVATIVES = {"gmm": "gmm gradient", "hand": "hand", "hand complicated": "hand complicated"}
+
 
 # Python's bytecode is kept, as after an installation.
 BYTECODE = {"PYTHONDONTWRITEBYTECODE": "", "PYTHONPATH": "src:."}
@@ -78,6 +89,19 @@ def compile_times() -> dict[str, float]:
         "gmm numba cold ms": statistics.median(numba) * 1e3,
     }
     return rows | {"gmm cold, share of numba": rows["gmm cold ms"] / rows["gmm numba cold ms"]}
+
+
+def derivatives() -> dict[str, float]:
+    """Milliseconds: compiling derivatives cold."""
+    rows = {}
+    for name, shown in DERIVATIVES.items():
+        taken = []
+        for _ in range(COLD):
+            with tempfile.TemporaryDirectory() as folder:
+                child = DERIVATIVE_CHILD.format(name=name)
+                taken.append(run_child(child, Path(folder))["first"])
+        rows[f"{shown} cold ms"] = statistics.median(taken) * 1e3
+    return rows
 
 
 def call_overhead() -> dict[str, float]:
@@ -121,7 +145,7 @@ def memory() -> dict[str, float]:
 
 def main() -> None:
     start = time.perf_counter()
-    rows = compile_times() | call_overhead() | recompilations() | memory()
+    rows = compile_times() | derivatives() | call_overhead() | recompilations() | memory()
     for name, value in rows.items():
         print(f"{name:32}{value:12.{1 if value % 1 else 0}f}")
     results = Path(__file__).parent / "results"

@@ -16,7 +16,7 @@ def steps(count):
     def f(x):
         y = x.copy()
         s = 0.0
-        for t in range(count):
+        for _ in range(count):
             for i in range(1, len(x)):
                 y[i] = 0.5 * y[i - 1] * x[i] + 0.1 * y[i]
             for j in range(count):

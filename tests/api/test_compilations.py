@@ -263,3 +263,38 @@ def test_defaults_of_compiled_functions_that_are_captured():
     assert outer(3.0) == 13.5
     inner.python.__defaults__ = (4.0,)
     assert outer(3.0) == 25.5
+
+
+def test_compiling_does_not_collect_garbage():
+    @tp.jit
+    def shape(x):
+        return np.sum(np.exp(x) * 2.0), x.T @ x
+
+    @tp.jit
+    def wrong(x):
+        return x.no_such_attribute
+
+    generations = []
+
+    def note(phase, info):
+        generations.append(info["generation"])
+
+    thresholds = gc.get_threshold()
+    gc.set_threshold(50, 1, 1)
+    gc.callbacks.append(note)
+    try:
+        traced, made = shape.program((np.ones((3, 4)),), {})
+        before = len(generations)
+        traced.kernel(traced.layouts(shape.python, made), shape.python, made)
+        assert len(generations) - before < 20  # thousands of objects are made
+        assert gc.isenabled()
+        with pytest.raises(tp.errors.CompileError):
+            wrong(np.ones(3))
+        assert gc.isenabled()
+        gc.disable()
+        shape(np.ones((3, 4), "f4"))
+        assert not gc.isenabled()
+    finally:
+        gc.enable()
+        gc.callbacks.remove(note)
+        gc.set_threshold(*thresholds)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import gc
 import threading
 import time
 import types
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -170,7 +171,8 @@ class Store:
     ) -> Program:  # fmt: skip
         start = time.perf_counter()
         fetch()
-        plan, traced = self.core(f, a, signature, small, dynamic)
+        with uncollected():
+            plan, traced = self.core(f, a, signature, small, dynamic)
         key = self.disk.key(f, signature)
         text = None if key is None else self.disk.add_plan(key, plan, dynamic, traced.codes)
         tracing = time.perf_counter() - start
@@ -178,7 +180,7 @@ class Store:
 
         def make(layouts: Layouts, f: types.FunctionType, a: dict[str, Any]) -> Kernel:
             nonlocal fun, is_optimised, tracing, why
-            with self.lock:
+            with self.lock, uncollected():
                 start = time.perf_counter() - tracing
                 if not is_optimised:
                     fun, is_optimised = optimise(fun), True
@@ -260,6 +262,19 @@ class Store:
             dynamic=dynamic,
             tidy=optimise,
         )
+
+
+@contextlib.contextmanager
+def uncollected() -> Iterator[None]:
+    """Cycles of garbage wait. A compilation makes many objects, among which the collector would
+    look for them several times, and go through all others of the process each time."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
 
 
 def _itself(kernel: Kernel) -> Kernel:

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import linecache
+import re
+from dataclasses import replace
 
 from tapeless.core.names import Loc
+
+DECORATORS = 30  # lines of them that are looked through
 
 
 class TapelessError(Exception):
@@ -71,12 +75,23 @@ def report(message: str, loc: Loc | None, remedy: str = "") -> str:
     """The message with the user's line and a caret under the cause."""
     lines = [message]
     if loc is not None:
+        loc = _behind_decorators(loc)
         where = f", in {loc.function}" if loc.function else ""
         lines.append(f'  File "{loc.file}", line {loc.line}{where}')
         lines += caret(loc)
     if remedy:
         lines.append(f"  Remedy: {remedy}")
     return "\n".join(lines)
+
+
+def _behind_decorators(loc: Loc) -> Loc:
+    """Code tells only the first line of a function, which may be that of a decorator."""
+    start = re.compile(rf"(async\s+)?def\s+{re.escape(loc.function)}\b")
+    for line in range(loc.line, loc.line + DECORATORS if loc.function and not loc.end_line else 0):
+        text = linecache.getline(loc.file, line)
+        if start.match(text.lstrip()):
+            return replace(loc, line=line, col=len(text) - len(text.lstrip()))
+    return loc
 
 
 def caret(loc: Loc) -> list[str]:

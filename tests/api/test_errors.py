@@ -55,7 +55,7 @@ def endless(x):
 
 
 def ragged(x):
-    return np.array([x[:i] for i in range(2)])
+    return np.array([x[:i] for i in range(len(x))])
 
 
 def yields(x):

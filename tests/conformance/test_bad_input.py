@@ -146,6 +146,43 @@ def singular(a, b):
     return np.linalg.solve(a, b)
 
 
+@bad(X, error=TypeError, words="the result is an array on one path")
+def two_kinds_of_results(x):
+    if x[0] > 1:
+        return x
+    return 1.0
+
+
+@bad(X, error=ValueError, words="the shapes of the rows do not agree")
+def rows_of_different_lengths(x):
+    return np.array([x[:i] for i in range(2)])
+
+
+@bad(X, error=TypeError, words="a text of values known at run time")
+def text_of_a_value(x):
+    return "x is " + str(x[0])
+
+
+@bad(X, error=TypeError, words="it takes a, axis, dtype")
+def unknown_keyword(x):
+    return np.sum(x, axes=0)
+
+
+@bad(np.ones((3, 4)), error=ValueError, words="pass an array of rank 1")
+def matrix_for_a_vector(x: tp.f64[n]):  # noqa: F821
+    return x.sum()
+
+
+@bad(X, X[1:], error=ValueError, words="make them agree")
+def one_size_of_two(x: tp.f64[n], y: tp.f64[n]):  # noqa: F821
+    return x.sum() + y.sum()
+
+
+@bad(X, error=ValueError, words="pass 3 of them")
+def wrong_size(x: tp.f64[3]):
+    return x.sum()
+
+
 @pytest.mark.parametrize("case", CASES, ids=lambda c: c.function.__name__)
 def test_message(case: Case):
     with pytest.raises(case.error) as error:
@@ -170,6 +207,14 @@ def test_arguments_are_as_they_were(case: Case):
         tp.jit(case.function)(*case.args)
     for was, now in zip(before, case.args, strict=True):
         assert np.array_equal(was, now)
+
+
+@pytest.mark.parametrize(
+    "case", [c for c in CASES if c.function in (read_only, wrong_rank, wrong_size)]
+)
+def test_errors_of_arguments_point_at_the_function_and_not_at_its_decorators(case: Case):
+    with pytest.raises(case.error, match=rf"\n    def {case.function.__name__}\("):
+        tp.jit(case.function)(*case.args)
 
 
 def test_a_negative_step_is_an_empty_range():

@@ -115,17 +115,21 @@ def _apply(
         )  # fmt: skip
     if len(shape) != len(want.sizes):
         raise ShapeError(
-            f"'{name}' is declared as {want}, but an array of shape {shape} was given", loc
-        )
+            f"'{name}' is declared as {want}, but an array of shape {shape} was given", loc,
+            f"pass an array of rank {len(want.sizes)}, or declare another",
+        )  # fmt: skip
     for axis, (size, declared) in enumerate(zip(shape, want.sizes, strict=True)):
         if isinstance(declared, int) and size != declared:
-            raise ShapeError(f"axis {axis} of '{name}' has size {size}, declared {declared}", loc)
+            raise ShapeError(
+                f"axis {axis} of '{name}' has size {size}, declared {declared}", loc,
+                f"pass {declared} of them, or declare the size by a name",
+            )  # fmt: skip
         if isinstance(declared, str):
             known, where = sizes.setdefault(declared, (size, f"axis {axis} of '{name}'"))
             if known != size:
                 raise ShapeError(
                     f"'{declared}' is {known} by {where}, but axis {axis} of '{name}' has size"
-                    f" {size}", loc,
+                    f" {size}", loc, "make them agree, or declare another name for one of them",
                 )  # fmt: skip
     dims = tuple(d if isinstance(d, int) else None for d in want.sizes)
     return ArrayArg(type.dtype, dims)

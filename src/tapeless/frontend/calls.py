@@ -313,6 +313,11 @@ def _construct(t: Tracer, cls: type, home: Path | None, args: Args, kwargs: Kwar
         return construct_dataclass(t, cls, home, args, kwargs)
     if cls.__module__.partition(".")[0] in ("numpy", "scipy"):
         raise unsupported(t, cls)
+    if issubclass(cls, str | bytes):
+        raise UnsupportedError(
+            "a text of values known at run time cannot be made in compiled code", t.loc,
+            "return the numbers; raise and assert take f-strings of them",
+        )  # fmt: skip
     raise UnsupportedError(
         f"an object of class {cls.__name__} cannot be made in compiled code",
         t.loc,

@@ -128,7 +128,10 @@ def bind_arguments(
         t.state.heap[obj] = rest
         out[spec.kwarg.arg] = Ref(obj)
     elif rest:
-        raise CompileError(f"{source.name}() has no argument '{next(iter(rest))}' here", t.loc)
+        raise CompileError(
+            f"{source.name}() has no argument '{next(iter(rest))}' here", t.loc,
+            f"it takes {', '.join((*positional, *keywords)) or 'none'}",
+        )  # fmt: skip
     late = dict(zip(positional[len(positional) - len(defaults) :], defaults, strict=True))
     late.update({k: d for k, d in zip(keywords, kw_defaults, strict=True) if d is not None})
     for name in (*positional, *keywords):

@@ -13,6 +13,7 @@ from tapeless.core.names import Atom
 from tapeless.core.types import DType, bool_, f64
 from tapeless.errors import CompileError
 from tapeless.frontend.scalars import scalar
+from tapeless.frontend.state import quoted
 from tapeless.frontend.values import (
     Arr,
     ArrayObj,
@@ -169,13 +170,13 @@ def join(t: Tracer, a: Value, b: Value, name: str) -> Form:
         case (Arr(), _) | (_, Arr()):
             other = b if isinstance(a, Arr) else a
             raise CompileError(
-                f"'{name}' is an array on one path and {t.describe(other)} on the other", t.loc,
-                "give it one type and rank on every path",
+                f"{quoted(name)} is an array on one path and {t.describe(other)} on the other",
+                t.loc, "give it one type and rank on every path",
             )  # fmt: skip
     if type(a) is type(b) and a == b:
         return Same(a)
     raise CompileError(
-        f"'{name}' is {t.describe(a)} on one path and {t.describe(b)} on the other", t.loc,
+        f"{quoted(name)} is {t.describe(a)} on one path and {t.describe(b)} on the other", t.loc,
         "give it one type on every path",
     )  # fmt: skip
 
@@ -190,19 +191,20 @@ def spelled(value: Value) -> Value:
 
 def _join_absent(t: Tracer, a: Value, b: Value, name: str) -> Form:
     if isinstance(a, Maybe) and isinstance(b, Maybe) and a.ran == b.ran:
-        return Same(a) if a.value is b.value else Absent(Unbound(f"'{name}' may not be set here"))
+        same = a.value is b.value
+        return Same(a) if same else Absent(Unbound(f"{quoted(name)} may not be set here"))
     for maybe, other in ((a, b), (b, a)):
         if isinstance(maybe, Maybe) and not isinstance(other, Unbound | Maybe):
             return join(t, maybe.value, other, name)  # packing checks that there is one
     loc = next((v.loc for v in (a, b) if isinstance(v, Unbound) and v.loc), None)
-    return Absent(Unbound(f"'{name}' is not defined on every path that leads here", loc))
+    return Absent(Unbound(f"{quoted(name)} is not defined on every path that leads here", loc))
 
 
 def _join_scalars(t: Tracer, a: Value, b: Value, name: str) -> Form:
     form = join_numbers(number_form(t, a), number_form(t, b))
     if form is None:
         raise CompileError(
-            f"'{name}' changes its type from {t.describe(a)} to {t.describe(b)}", t.loc,
+            f"{quoted(name)} changes its type from {t.describe(a)} to {t.describe(b)}", t.loc,
             "convert to one element type before the paths meet",
         )  # fmt: skip
     return form
@@ -213,12 +215,13 @@ def _join_arrays(t: Tracer, a: Arr, b: Arr, name: str) -> Form:
         return Same(a)
     if a.rank != b.rank:
         raise CompileError(
-            f"'{name}' changes its rank from {a.rank} to {b.rank}", t.loc,
+            f"{quoted(name)} changes its rank from {a.rank} to {b.rank}", t.loc,
             "use a second name for the array of another rank",
         )  # fmt: skip
     if (a.dtype, a.is_complex) != (b.dtype, b.is_complex):
         raise CompileError(
-            f"'{name}' changes its element type from {t.describe(a)} to {t.describe(b)}", t.loc,
+            f"{quoted(name)} changes its element type from {t.describe(a)} to {t.describe(b)}",
+            t.loc,
             "convert with .astype before the paths meet",
         )  # fmt: skip
     shape = tuple(_common_size(t, x, y) for x, y in zip(a.shape, b.shape, strict=True))
@@ -237,7 +240,7 @@ def _join_lists(t: Tracer, a: Any, b: Any, name: str) -> Form:
     if isinstance(a, tuple) and isinstance(b, tuple) and len(a) == len(b):
         return ListForm(tuple(join(t, x, y, name) for x, y in zip(a, b, strict=True)))
     raise CompileError(
-        f"the list '{name}' has different lengths on the paths that meet here", t.loc,
+        f"the list {quoted(name)} has different lengths on the paths that meet here", t.loc,
         "append in every branch, or fill an array",
     )  # fmt: skip
 

@@ -13,9 +13,15 @@ from tapeless.frontend.values import ArrayObj, DictObj, HeapObj, Known, Value
 
 FLOW = "$flow"  # how the current block ended: one of the codes below
 RETURNED = "$return"  # the value of an executed `return`
+
 LIBRARY = ("tapeless.frontend.", "tapeless.forms.")  # code that is the compiler's own
 HIDDEN = (*LIBRARY, "tapeless.api.")  # code that errors do not point at
 NORMAL, BREAK, CONTINUE, RETURN, DEAD = range(5)
+
+
+def quoted(name: str) -> str:
+    """A name as messages say it."""
+    return "the result" if name.startswith(RETURNED) else f"'{name}'"
 
 
 class Frame:

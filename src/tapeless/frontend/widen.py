@@ -20,6 +20,7 @@ from tapeless.frontend.join import (
     number_form,
     spelled,
 )  # fmt: skip
+from tapeless.frontend.state import quoted
 from tapeless.frontend.values import (
     Arr,
     DictObj,
@@ -44,8 +45,8 @@ def widen(t: Tracer, form: Form, value: Value, name: str) -> Form:
     """The form, or a wider one if the value at the end of the pass does not fit it."""
     value = spelled(value)
     if isinstance(value, Unbound):
-        raise CompileError(f"'{name}' does not have a value at the end of every pass", t.loc,
-                           f"give '{name}' a value on every path")  # fmt: skip
+        raise CompileError(f"{quoted(name)} does not have a value at the end of every pass", t.loc,
+                           f"give {quoted(name)} a value on every path")  # fmt: skip
     match form, value:
         case Number(), _:
             return _widen_number(t, form, value, name)
@@ -74,7 +75,7 @@ def widen(t: Tracer, form: Form, value: Value, name: str) -> Form:
         case Same(old), _:
             return form if value is old else join(t, old, value, name)
     raise CompileError(
-        f"'{name}' is {t.describe(value)} after a pass of the loop, but not before",
+        f"{quoted(name)} is {t.describe(value)} after a pass of the loop, but not before",
         t.loc,
         "give it one type",
     )
@@ -83,14 +84,14 @@ def widen(t: Tracer, form: Form, value: Value, name: str) -> Form:
 def _widen_number(t: Tracer, form: Number, value: Value, name: str) -> Form:
     if not is_number(value):
         raise CompileError(
-            f"'{name}' is a number before the loop and {t.describe(value)} after a pass",
+            f"{quoted(name)} is a number before the loop and {t.describe(value)} after a pass",
             t.loc,
             "give it one type",
         )
     wide = join_numbers(form, number_form(t, value))
     if wide is None:
         raise CompileError(
-            f"'{name}' changes its type in the loop from {form.dtype.name} to"
+            f"{quoted(name)} changes its type in the loop from {form.dtype.name} to"
             f" {t.describe(value)}", t.loc, "convert it to one element type",
         )  # fmt: skip
     return form if wide == form else wide
@@ -103,8 +104,8 @@ def _widen_array(t: Tracer, form: ArrayForm, value: Arr, name: str) -> Form:
         len(form.shape),
     ):
         raise CompileError(
-            f"'{name}' changes in the loop from rank {len(form.shape)} of {form.dtype.name} to"
-            f" {t.describe(value)}", t.loc, "use another name, or .astype",
+            f"{quoted(name)} changes in the loop from rank {len(form.shape)} of {form.dtype.name}"
+            f" to {t.describe(value)}", t.loc, "use another name, or .astype",
         )  # fmt: skip
     shape = tuple(
         old if old is None or old == new or t.is_same_size(old, new) else None

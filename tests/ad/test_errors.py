@@ -90,6 +90,14 @@ def unslotted(x):
     return np.sum(x)
 
 
+def open_ended(x, n, kind):
+    for _ in tp.loop(n, reverse=kind):  # line: open ended
+        x = np.sin(x) + x
+        if x[0] > 9.0:
+            break
+    return np.sum(x)
+
+
 SCALE = np.array([2.0])
 
 
@@ -145,6 +153,8 @@ CASES = [
     ("no slots", lambda: tp.grad(no_slots)(X), "slots must be at least 1, not 0"),
     ("both", lambda: tp.grad(both)(X), "give slots or levels, not both"),
     ("unslotted", lambda: tp.grad(unslotted)(X), "are for reverse='checkpoint', not 'store'"),
+    ("open ended", lambda: tp.grad(open_ended)(X, 9, "checkpoint"), "not known when it begins"),
+    ("open ended", lambda: tp.grad(open_ended)(X, 9, "invert"), "how many passes it makes is"),
     ("uses scaled", lambda: tp.jvp(uses_scaled, (2.0,), (1.0,)), "for reverse mode only"),
     ("gradient inside", lambda: gradient_inside(X), "a gradient needs one real number"),
     ("tangent inside", lambda: tangent_inside(X), "the tangent of 'x' differs from it in shape"),

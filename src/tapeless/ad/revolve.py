@@ -13,7 +13,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tapeless.ad.sequential import stored
-from tapeless.core.names import Atom, Const, Var
+from tapeless.core.names import Atom, Const, Loc, Var
 from tapeless.core.types import INDEX, f64, i64
 from tapeless.errors import CompileError
 from tapeless.ir.build import ONE, ZERO, Builder, const
@@ -26,10 +26,16 @@ LEVELS = 2  # of strip-mining whose memory a checkpointed loop takes if nothing 
 
 def is_revolved(loop: Loop) -> bool:
     """Whether the user asked for fewer states than passes."""
-    reverse = loop.reverse
-    return isinstance(loop.form, For) and (
-        reverse.kind in ("checkpoint", "recompute") or reverse.memory is not None
-    )
+    return loop.reverse.kind in ("checkpoint", "recompute") or loop.reverse.memory is not None
+
+
+def refuse_open_end(loop: Loop, loc: Loc | None) -> None:
+    """What is kept, and what is undone, is planned by the number of passes."""
+    if isinstance(loop.form, While):
+        raise CompileError(
+            "this loop ends by a condition: how many passes it makes is not known when it begins",
+            loc, 'use reverse="store", or a loop without break and return',
+        )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)

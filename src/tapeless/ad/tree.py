@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
-from tapeless.ad.revolve import Run, Schedule, is_revolved
+from tapeless.ad.revolve import Run, Schedule, is_revolved, refuse_open_end
 from tapeless.ad.sequential import named, stored
 from tapeless.core.names import Atom, Const, Var
 from tapeless.core.types import INDEX, Array, Scalar, Type
@@ -165,9 +165,11 @@ class Node:
 
     def item(self, stm: Let) -> Item:
         match stm.exp:
-            case Loop(For()) if stm.exp.reverse.kind == "invert":
+            case Loop() if stm.exp.reverse.kind == "invert":
+                refuse_open_end(stm.exp, stm.loc)
                 return Inverted(stm, stm.exp)
             case Loop() if is_revolved(stm.exp):
+                refuse_open_end(stm.exp, stm.loc)
                 return revolved(stm, stm.exp)
             case Loop(form, params, _, body):
                 loop = Repeated(stm, stm.exp, Node(self))

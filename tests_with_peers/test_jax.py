@@ -218,3 +218,15 @@ def test_other_refusals():
         tapeless.jax.wrap(lambda w: print(w * 2))(w())
     with pytest.raises(jax.errors.JaxRuntimeError, match="index 9 is out of bounds"):
         jax.block_until_ready(jax.jit(tapeless.jax.wrap(lambda w: w[9]))(w()))
+
+
+def test_captured_arrays():
+    """One that is differentiated by would have no derivative."""
+
+    def f(scale):
+        return tapeless.jax.wrap(lambda x: np.sum(x * scale))(x())
+
+    close(f(w()), jnp.sum(x() * w()))
+    for transform in (jax.jit, jax.grad):
+        with pytest.raises(tp.errors.CompileError, match=r"pass it as an argument to tapeless"):
+            transform(f)(w())

@@ -235,3 +235,12 @@ def test_errors_name_the_users_line():
         tapeless.torch.wrap(lambda w: w[9])(w)
     with pytest.raises(tp.errors.CompileError, match=r"print(.|\n)*test_torch"):
         tapeless.torch.wrap(lambda w: print(w * 2))(w)
+
+
+def test_captured_tensors():
+    """One that requires a gradient would get none."""
+    scale = W.clone()
+    torch.testing.assert_close(tapeless.torch.wrap(lambda x: x * scale)(X), X * W)
+    scale.requires_grad_()
+    with pytest.raises(tp.errors.CompileError, match=r"gradient(.|\n)*pass it as an argument to"):
+        tapeless.torch.wrap(lambda x: x * scale)(X)

@@ -205,3 +205,32 @@ def test_modules_load_when_asked_for():
     assert tp.scipy.minimize.__module__ == "tapeless.scipy"
     with pytest.raises(AttributeError, match="module 'tapeless' has no attribute 'tensorflow'"):
         tp.tensorflow
+
+
+class Guarded:
+    """An array that may not be read, as a tensor of PyTorch that requires a gradient."""
+
+    def __init__(self, words):
+        self.words = words
+
+    def __dlpack__(self, **_):
+        raise BufferError(self.words)
+
+    def __dlpack_device__(self):
+        return 1, 0
+
+
+@pytest.mark.parametrize(
+    ("words", "remedy"),
+    [
+        ("Can't export tensors that require gradient", "pass it as an argument to tapeless.torch"),
+        ("Abstract tracer value encountered", "pass it as an argument to tapeless.torch"),
+        ("device 7", "move it to the CPU first"),
+    ],
+)
+def test_memory_that_may_not_be_read(words, remedy):
+    array = Guarded(words)
+    with pytest.raises(tp.errors.CompileError, match=rf"{words}(.|\n)*Remedy: {remedy}"):
+        tp.jit(lambda x: x * array)(1.0)
+    with pytest.raises(tp.errors.ArgumentError, match=rf"{words}(.|\n)*Remedy: {remedy}"):
+        tp.jit(lambda x: x * 2.0)(array)

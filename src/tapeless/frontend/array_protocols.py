@@ -53,7 +53,9 @@ def as_array(value: Any) -> np.ndarray[Any, Any]:
     try:
         return np.from_dlpack(value)
     except (BufferError, RuntimeError, TypeError, ValueError) as error:
+        remedy = "move it to the CPU first"
+        if "gradient" in str(error) or "tracer" in str(error).lower():  # PyTorch's, JAX's
+            remedy = "pass it as an argument to tapeless.torch.wrap(f) or tapeless.jax.wrap(f)"
         raise ArgumentError(
-            f"the memory of this {cls.__name__} cannot be read: {error}\n"
-            "  Remedy: move it to the CPU first"
+            f"the memory of this {cls.__name__} cannot be read: {error}", remedy=remedy
         ) from None

@@ -131,7 +131,7 @@ class Outside:
         try:
             arg = captured_type(value, path, self.options.dynamic)
         except ArgumentError as error:
-            raise CompileError(str(error).split("\n", maxsplit=1)[0], t.loc) from None
+            raise CompileError(error.message, t.loc, error.remedy) from None
         self.guard(path, arg)
         out = self.typed(t, arg, path, value, f"'{_last(path)}' comes from outside the function")
         self.known[path] = out

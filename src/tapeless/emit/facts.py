@@ -101,25 +101,62 @@ def is_straight(block: Block, most: int) -> bool:
     )
 
 
+def depth(block: Block) -> int:
+    """How many loops are around each other in a block."""
+    return max(
+        (isinstance(stm, For | While) + max(map(depth, blocks_of(stm)), default=0)
+         for stm in block.stms), default=0,
+    )  # fmt: skip
+
+
 def follows_data(block: Block) -> bool:
     """Whether a block accesses places that its own data name: x[column[k]]."""
     data: set[Value] = set()
-    for stm in statements(block):
-        match stm:
-            case Op(out=out, args=args):
-                if any(a in data for a in args) or any(a.dtype.is_float for a in args):
-                    data.add(out)
-            case Load(out=out, at=at):
-                if any(a in data for a in at):
-                    return True
+    return any(_follows(stm, data) for stm in statements(block))
+
+
+def follows_what_loops_find(block: Block) -> bool:
+    """Whether the innermost loops of a block access places that data name, the places that other
+    loops of it have found too: row[nearest, k]."""
+    data: set[Value] = set()
+    before = -1
+    while len(data) > before:
+        before = len(data)
+        found = _deepest_following(block, data, 0)
+    return found == depth(block)
+
+
+def _deepest_following(block: Block, data: set[Value], loops: int) -> int:
+    """The most loops around an access of a place that `data` names; −1: there is none."""
+    found = -1
+    for stm in block.stms:
+        if isinstance(stm, For | While):
+            flows = zip(stm.outs, stm.params, stm.inits, stm.body.results, strict=True)
+            for out, param, *ends in flows:
+                if not data.isdisjoint(ends):
+                    data.update((out, param))
+        if _follows(stm, data):
+            found = max(found, loops)
+        inner = loops + isinstance(stm, For | While)
+        found = max([found, *(_deepest_following(b, data, inner) for b in blocks_of(stm))])
+    return found
+
+
+def _follows(stm: Stm, data: set[Value]) -> bool:
+    """Whether a statement accesses a place that `data` names; what it makes of data is data."""
+    match stm:
+        case Op(out=out, args=args):
+            if any(a in data for a in args) or any(a.dtype.is_float for a in args):
                 data.add(out)
-            case Store(at=at) | Combine(at=at):
-                if any(a in data for a in at):
-                    return True
-            case If(outs=outs, cond=cond) if cond in data:
-                data.update(outs)
-            case _:
-                pass
+        case Load(out=out, at=at):
+            data.add(out)
+            return any(a in data for a in at)
+        case Store(at=at) | Combine(at=at):
+            return any(a in data for a in at)
+        case If(outs=outs, cond=cond) if cond in data:
+            data.update(outs)
+        case _:
+            pass
     return False
 
 

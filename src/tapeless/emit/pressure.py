@@ -7,7 +7,14 @@ the heaviest counts. What all lanes share needs one register, whatever their num
 from __future__ import annotations
 
 from tapeless.core.prims import MATH
-from tapeless.emit.facts import blocks_of, constant_trips, follows_data, has, statements
+from tapeless.emit.facts import (
+    blocks_of,
+    constant_trips,
+    follows_data,
+    follows_what_loops_find,
+    has,
+    statements,
+)  # fmt: skip
 from tapeless.emit.target import Target
 from tapeless.loop.syntax import (
     Alloc,
@@ -46,7 +53,7 @@ def chosen_lanes(loop: For, target: Target) -> int:
     values that are alive fit."""
     size = pressure(loop)
     registers = 4 if size <= LIGHT else 2 if size <= HEAVY else 1
-    if follows_data(loop.body):
+    if follows_data(loop.body) or follows_what_loops_find(loop.body):
         registers = 1  # each lane goes its own way: nothing is gained by more of them
     if target.registers < 32:
         registers = max(registers // 2, 1)

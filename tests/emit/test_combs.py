@@ -56,6 +56,52 @@ def test_columns(stride: int, dtype: str, fenced):
             np.testing.assert_array_equal(last(x), data[:, -1])
 
 
+def put(x, v, k):
+    for i in range(len(v)):
+        x[i, k] = v[i]
+
+
+@pytest.mark.parametrize("stride", range(2, WIDEST + 2))
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_columns_written(stride: int, dtype: str, fenced):
+    """What lies between them stays as it is."""
+    rng = np.random.default_rng(stride)
+
+    @tp.jit
+    def first(x, v):
+        put(x, v, 0)
+
+    @tp.jit
+    def last(x, v):
+        put(x, v, x.shape[1] - 1)
+
+    for n in LENGTHS:
+        x = rng.integers(0, 2 if dtype == "?" else 100, (max(n, 9), stride)).astype(dtype)
+        v = rng.integers(0, 2 if dtype == "?" else 100, len(x)).astype(dtype)
+        for column, write in ((0, first), (stride - 1, last)):
+            for at_end in (False, True):
+                got, expected = fenced(x, at_end), x.copy()
+                write(got, v)
+                expected[:, column] = v
+                np.testing.assert_array_equal(got, expected)
+
+
+def test_columns_added_to():
+    @tp.jit
+    def add(x, v):
+        for i in range(len(v)):
+            x[i, 0] += v[i]
+            x[i, 2] += 2.0 * v[i]
+            x[i, 1] += x[i, 0]
+
+    for n in LENGTHS:
+        x, v = np.random.default_rng(n).random((max(n, 9), 3)), np.ones(max(n, 9))
+        got, expected = x.copy(), x + v[:, None] * [1.0, 0.0, 2.0]
+        expected[:, 1] += expected[:, 0]
+        add(got, v)
+        np.testing.assert_allclose(got, expected, rtol=1e-15)
+
+
 def test_columns_backwards_and_by_steps():
     @tp.jit
     def every_other(x):

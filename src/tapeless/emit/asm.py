@@ -29,6 +29,11 @@ def wide(scalar: str, width: int) -> str:
     return scalar if width == 1 else f"<{width} x {scalar}>"
 
 
+def vector_suffix(dtype: DType, width: int) -> str:
+    """How names of intrinsics tell the type of lanes in memory."""
+    return f"v{width}" + (f"f{dtype.bits}" if dtype.is_float else f"i{8 * dtype.bytes}")
+
+
 def type_of(dtype: DType, width: int = 1) -> str:
     return wide(scalar_type(dtype), width)
 

@@ -1,8 +1,8 @@
 """Lanes whose elements lie a few apart: a coordinate of points, the real parts of complex numbers.
 
-The elements between them are loaded too, side by side, and left out by shuffles, which takes a
-fraction of the time of a gather. Nothing is read before the first lane's element or behind the last
-one's.
+The elements between them are loaded too, side by side, and left out by shuffles, or spared by
+masks in stores, which takes a fraction of the time of a gather or scatter. Nothing is touched
+before the first lane's element or behind the last one's.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tapeless.core.types import DType
-from tapeless.emit.asm import memory_type, wide
+from tapeless.emit.asm import memory_type, vector_suffix, wide
 from tapeless.emit.context import Context
 
 WIDEST = 4  # elements from lane to lane
@@ -50,6 +50,30 @@ def _group(
         ]  # fmt: skip
         out = shuffled(c, type, lanes, (out, piece), order) if k else piece
     return out
+
+
+def store_comb(c: Context, text: str, where: str, stride: int, dtype: DType, alias: str) -> None:
+    """Each lane's value to `where`, `where` + stride, …; what lies between stays as it is."""
+    lanes = min(c.width, c.target.vector_bits // (8 * dtype.bytes))
+    type = memory_type(dtype)
+    vector, end = wide(type, lanes), (lanes - 1) * stride + 1
+    for start in range(0, c.width, lanes):
+        group = shuffled(c, type, c.width, (text, "poison"), range(start, start + lanes))
+        for k in range(stride):
+            first = min(k * lanes, end - lanes)
+            at = start * stride + first
+            owners = [
+                e // stride if e % stride == 0 and k * lanes <= e else -1
+                for e in range(first, first + lanes)
+            ]
+            piece = shuffled(c, type, lanes, (group, "poison"), owners)
+            mask = ", ".join(f"i1 {str(n >= 0).lower()}" for n in owners)
+            place = c.a.let(f"getelementptr inbounds {type}, ptr {where}, i64 {at}")
+            name = f"@llvm.masked.store.{vector_suffix(dtype, lanes)}.p0"
+            c.a.do(
+                f"call void {name}({vector} {piece}, ptr align {dtype.bytes} {place}, "
+                f"<{lanes} x i1> <{mask}>){alias}"
+            )
 
 
 def shuffled(c: Context, type: str, lanes: int, pair: tuple[str, str], order: Sequence[int]) -> str:

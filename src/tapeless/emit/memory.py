@@ -7,9 +7,9 @@ from collections.abc import Callable, Sequence
 from tapeless.core.names import Atom
 from tapeless.core.types import DType, bool_, i64
 from tapeless.emit import operators
-from tapeless.emit.asm import is_literal, memory_type, wide
+from tapeless.emit.asm import is_literal, memory_type, vector_suffix, wide
 from tapeless.emit.casts import memory_to_register, register_to_memory
-from tapeless.emit.combs import WIDEST, load_comb
+from tapeless.emit.combs import WIDEST, load_comb, store_comb
 from tapeless.emit.context import Context
 from tapeless.emit.function import iota
 from tapeless.emit.rare import CACHE_LINE
@@ -138,21 +138,17 @@ class Accesses(Context):
         else:
             if run < 0:
                 mask = self.reversed(mask, self.type(bool_))
-            name = f"@llvm.masked.load.{self._suffix(dtype)}.p0"
+            name = f"@llvm.masked.load.{vector_suffix(dtype, self.width)}.p0"
             text = self.a.let(
                 f"call {vector} {name}(ptr align {align} {where}, "
                 f"{self.type(bool_)} {mask}, {vector} zeroinitializer){alias}"
             )
         return self.reversed(text, vector) if run < 0 else text
 
-    def _suffix(self, dtype: DType) -> str:
-        base = f"f{dtype.bits}" if dtype.is_float else f"i{8 * dtype.bytes}"
-        return f"v{self.width}{base}"
-
     def _gather(self, p: Ptr, dtype: DType) -> str:
         vector = wide(memory_type(dtype), self.width)
         pointers = f"<{self.width} x ptr> align {dtype.bytes} {self.pointers(p, dtype)}"
-        name = f"@llvm.masked.gather.{self._suffix(dtype)}.v{self.width}p0"
+        name = f"@llvm.masked.gather.{vector_suffix(dtype, self.width)}.v{self.width}p0"
         return self.a.let(
             f"call {vector} {name}({pointers}, {self.type(bool_)} {self.all_lanes()}, "
             f"{vector} zeroinitializer){self.unit.aliasing.suffix(p.root)}"
@@ -173,8 +169,12 @@ class Accesses(Context):
             return
         vector, run = wide(type, self.width), self.run_of(p)
         text = register_to_memory(a, self.vec(value), dtype, self.width)
+        stride = self._comb_of(p)
+        if stride:
+            store_comb(self, text, self.gep(p.base, p.offset.text, dtype), stride, dtype, alias)
+            return
         if run == 0:
-            name = f"@llvm.masked.scatter.{self._suffix(dtype)}.v{self.width}p0"
+            name = f"@llvm.masked.scatter.{vector_suffix(dtype, self.width)}.v{self.width}p0"
             pointers = f"<{self.width} x ptr> align {dtype.bytes} {self.pointers(p, dtype)}"
             mask = f"{self.type(bool_)} {self.all_lanes()}"
             a.do(f"call void {name}({vector} {text}, {pointers}, {mask}){alias}")
@@ -187,7 +187,7 @@ class Accesses(Context):
             return
         if run < 0:
             mask_text = self.reversed(mask_text, self.type(bool_))
-        name = f"@llvm.masked.store.{self._suffix(dtype)}.p0"
+        name = f"@llvm.masked.store.{vector_suffix(dtype, self.width)}.p0"
         place = f"ptr align {align} {where}"
         a.do(f"call void {name}({vector} {text}, {place}, {self.type(bool_)} {mask_text}){alias}")
 

@@ -41,14 +41,15 @@ def test_every_thread_works(count: int):
 
 @needs_openmp
 def test_regions_run_alone_for_a_while_where_others_are_late():
-    """Two regions that wait long for little work; then two, then four, without the others."""
+    """Regions that wait long for little work, then some without the others, then one with them."""
     threads.set_num_threads(2)
     teams = []
-    for _ in range(10):
+    for _ in range(60):
         x = np.zeros(2, np.int64)
         kernel("late")(x)
         teams.append(int(x[1] > 0) + 1)
-    assert teams == [2, 2, 1, 1, 2, 1, 1, 1, 1, 2]
+    assert teams[:2] == [2, 2]
+    assert 2 in teams[teams.index(1) :]
     threads.set_num_threads(2)
     assert team() == [1, 2]
 

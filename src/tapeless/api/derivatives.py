@@ -66,7 +66,7 @@ def jvp(f: Function, primals: Any, tangents: Any) -> Any:
     return push(f, tuple(range(len(primals))), tangents, *primals)
 
 
-def hvp(f: Function, primals: tuple[Any, ...], tangents: tuple[Any, ...]) -> Any:
+def hvp(f: Function, primals: Any, tangents: Any) -> Any:
     """The second derivative of `f`, which gives one number, applied to `tangents`: forward mode
     over reverse mode. One value for one primal, a tuple for several.
 

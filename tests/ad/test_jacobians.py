@@ -123,3 +123,24 @@ def test_inside_a_map(jacobian):
     points = np.array([[1.0, 0.5], [2.0, -1.0]])
     expected = [[[np.cos(t), -r * np.sin(t)], [np.sin(t), r * np.cos(t)]] for r, t in points]
     np.testing.assert_allclose(each(points), expected)
+
+
+@pytest.mark.parametrize("operator", [tp.jacfwd, tp.jacrev, tp.jacobian, tp.hessian])
+def test_the_caller_keeps_its_arrays(operator):
+    """Every derivative is by the contents that an array begins with."""
+
+    def f(a, w):
+        for k in range(w.size):
+            a[1:] += w[k] * np.sin(a[1:])
+        return np.sum(a * a)
+
+    a, w = np.linspace(-1.0, 1.0, 20), np.array([0.3, -0.5])
+    before = a.copy()
+    found = operator(f)(a, w)
+    np.testing.assert_array_equal(a, before)
+    g = tp.grad(f)
+    steps = np.eye(20) * 1e-6
+    truth = g(a, w)
+    if operator is tp.hessian:
+        truth = np.array([(g(a + e, w) - g(a - e, w)) / 2e-6 for e in steps])
+    np.testing.assert_allclose(found, truth, rtol=1e-8, atol=1e-8)

@@ -181,3 +181,22 @@ def test_hessian_of_few_numbers_runs_once():
     expected = [[4 * e, 2 * e, 0], [2 * e, 0.25 * e, 0], [0, 0, 18.0]]
     np.testing.assert_allclose(h(x), expected, rtol=1e-14)
     assert tp.explain(h, x).stages["optimised"].count("exp(") == 1
+
+
+@pytest.mark.parametrize("operator", [tp.jacfwd, tp.jacrev, tp.jacobian])
+@pytest.mark.parametrize("z", [1.0 + 2.0j, np.array([1.0 + 2.0j, 0.5])])
+def test_complex_by_complex_has_no_jacobian(operator, z):
+    """∂/∂Re + i·∂/∂Im of z² would be 0."""
+    with pytest.raises(tp.errors.CompileError, match="use jvp or vjp"):
+        operator(lambda z: z * z)(z)
+
+
+def test_hessian_by_a_complex_number_is_refused():
+    with pytest.raises(tp.errors.CompileError, match="use jvp or vjp"):
+        tp.hessian(lambda z: abs(z) ** 2)(1.0 + 2.0j)
+
+
+@pytest.mark.parametrize("operator", [tp.jacfwd, tp.jacrev])
+def test_real_by_complex_is_a_gradient(operator):
+    z = np.array([1.0 + 2.0j, 0.5])
+    np.testing.assert_allclose(operator(lambda z: np.abs(z) ** 2)(z), np.diag(2 * z))

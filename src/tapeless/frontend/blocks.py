@@ -13,6 +13,7 @@ from tapeless.ad.jvp import forward_along
 from tapeless.ad.vjp import reverse
 from tapeless.core.names import Atom, Const, Var
 from tapeless.core.types import INDEX, Array, Scalar, Type
+from tapeless.errors import CompileError
 from tapeless.frontend.derivatives import (
     Traced,
     emit,
@@ -46,7 +47,10 @@ def columns_rule(t: Tracer, args: Args, kwargs: Kwargs) -> Value:
     of the result); None if there are many numbers among the x."""
     f, argnums, *primals = args
     picks = positions(t, argnums, primals, named(t, f))
-    count = numbers(t, [primals[k] for k in picks])
+    xs = [primals[k] for k in picks]
+    if is_complex(t, Tup(tuple(xs))):
+        refuse_complex(t, traced(t, f, primals, kwargs, picks))
+    count = numbers(t, xs)
     if not 1 < count <= MOST_NUMBERS:
         return NONE
     call = traced(t, f, primals, kwargs, picks)
@@ -73,9 +77,10 @@ def rows_rule(t: Tracer, args: Args, kwargs: Kwargs) -> Value:
     at `argnums`); None if there are many numbers among the y, or loops in the function."""
     f, argnums, *primals = args
     picks = positions(t, argnums, primals, named(t, f))
-    if is_complex(t, Tup(tuple(primals[k] for k in picks))):
-        return NONE
     call = traced(t, f, primals, kwargs, picks)
+    if is_complex(t, Tup(tuple(primals[k] for k in picks))):
+        refuse_complex(t, call)
+        return NONE
     count = numbers(t, [call.out])
     split = Split(t, call)
     loops = any(bodies_of(s.exp) and not isinstance(s.exp, If) for s in statements(split.body))
@@ -99,6 +104,15 @@ def rows_rule(t: Tracer, args: Args, kwargs: Kwargs) -> Value:
         ]
         blocks.append(Tup(tuple(in_order(t, picks, primals, found))))
     return Tup((out, Tup(tuple(blocks))))
+
+
+def refuse_complex(t: Tracer, call: Traced) -> None:
+    """∂/∂Re + i·∂/∂Im is the gradient of a real number; of z² it would be 0."""
+    if is_complex(t, call.out):
+        raise CompileError(
+            f"{call.name} takes complex numbers and gives some: its Jacobian has no one meaning",
+            t.loc, "use jvp or vjp, or take real and imaginary parts as arguments of their own",
+        )  # fmt: skip
 
 
 # Trees -------------------------------------------------------------------------------------------

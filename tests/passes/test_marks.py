@@ -172,6 +172,21 @@ def test_an_element_written_twice_is_written_once():
     assert not any(isinstance(s.exp, Loop) for s in statements(stages_of(clipped, X)[-1].body))
 
 
+def test_an_element_on_a_branch_may_be_out_of_range_elsewhere():
+    """It is not read before the test that guards it: that would be outside of all memory."""
+
+    def grown(y, at):
+        for i in range(len(at)):
+            k = at[i]
+            if 0 <= k < len(y):
+                y[k] += 1.0
+                if y[k] < 3:
+                    y[k] *= 2.0
+
+    far = 10**12
+    assert roads.compare(grown, [(X, np.array([0, far, 3, -far, 0]))]) is None
+
+
 def test_derivatives_pass_through():
     weights = np.array([3.0, 1.0, 4.0, 1.0, 5.0, 9.0])
     perm = np.array([3, 0, 5, 1, 2, 4])

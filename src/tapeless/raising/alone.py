@@ -5,14 +5,15 @@
 
 where every access of the pass is to that cell, or is a read apart from it: then a pass reads only
 what it has not written, and writes once. Accesses that may be out of range must all follow one
-that every pass makes.
+that every pass makes; where the first is on a branch, the cell must be in range for passes that do
+not get there, too.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
 
-from tapeless.analysis.enter import after, entered
+from tapeless.analysis.enter import after, entered, in_range
 from tapeless.analysis.rewriter import FactsRewriter
 from tapeless.core.names import Atom, Var
 from tapeless.core.types import Scalar
@@ -57,15 +58,18 @@ class _Alone(FactsRewriter):
         found = cell_of(loop.body, param)
         if found is None:
             return loop
-        first, at, modes = found
+        first, at, modes, always = found
         if not (may_depend(loop) or keeps_cells(loop, param, at)):
             return loop
         k = loop.params.index(param)
         value = Var(Scalar(param.dtype), param.hint, param.loc)
         read = Let((value,), Index(param, at, modes), loop.body.stms[first].loc)
         with entered(self.facts, loop, loop.body):
-            for s in (*loop.body.stms[:first], read):
+            for s in loop.body.stms[:first]:
                 after(self.facts, s)
+            if not always and not in_range(self.facts, at, param.shape):
+                return loop
+            after(self.facts, read)
             rewrite = Cells(self.facts, param, [at])
             rewrite.env[param] = (value,)
             try:
@@ -92,9 +96,9 @@ def keeps_cells(loop: Loop, param: Var, at: tuple[Atom, ...]) -> bool:
     return always or (isinstance(loop.form, For) and loop.form.var in at)
 
 
-def cell_of(body: Body, param: Var) -> tuple[int, tuple[Atom, ...], str] | None:
+def cell_of(body: Body, param: Var) -> tuple[int, tuple[Atom, ...], str, bool] | None:
     """The one cell that a pass writes, if it writes it twice, on a branch or before a read: the
-    statement that touches it first, its index, and how that is checked."""
+    statement that touches it first, its index, how that is checked, and whether every pass does."""
     versions = versions_of(body, param)
     writes = [
         s.exp for s in statements(body) if isinstance(s.exp, Update) and s.exp.array in versions
@@ -111,11 +115,12 @@ def cell_of(body: Body, param: Var) -> tuple[int, tuple[Atom, ...], str] | None:
     for k, stm in enumerate(body.stms):
         exp = stm.exp
         if isinstance(exp, Index | Update) and exp.array in versions and exp.at == at:
-            return k, at, exp.modes
+            return k, at, exp.modes, True
         inner = [s.exp for b in bodies_of(exp) for s in statements(b)]
         if any(isinstance(e, Index | Update) and e.array in versions for e in inner):
             known = all(a in seen for a in at if a in born)
             proved = all(all_proved(w.modes) for w in writes)
-            return (k, at, writes[0].modes) if known and proved and isinstance(exp, If) else None
+            found = (k, at, writes[0].modes, False)
+            return found if known and proved and isinstance(exp, If) else None
         seen.update(stm.outs)
     return None

@@ -80,10 +80,9 @@ def _parameters(f: Any) -> Parameters:
 def _settings(f: Any, names: Iterable[str]) -> Settings:
     while isinstance(f, functools.partial | types.MethodType):
         f = f.func if isinstance(f, functools.partial) else f.__func__
-    if not isinstance(f, Jitted):
-        return Settings(static_argnames=switches(f))
-    static = tuple(n for n in f.settings.static_argnames if n in names)
-    return replace(f.settings, static_argnames=static)
+    settings = f.settings if isinstance(f, Jitted) else Settings(static_argnames=switches(f))
+    static = tuple(n for n in settings.static_argnames if n in names)
+    return replace(settings, static_argnames=static)
 
 
 def switches(f: Any) -> tuple[str, ...]:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from tapeless.api.derived import derived, with_default
-from tapeless.api.operations import batch, columns, leaves, like, pull, push, rows, tabulate
+from tapeless.api.operations import batch, columns, leaves, like, pull, push, rows, tabulate, value
 
 Function = Callable[..., Any]
 Argnums = int | tuple[int, ...]
@@ -126,7 +126,7 @@ def jacobian(f: Function, argnums: Argnums = 0) -> Function:
     def either(*args: Any, **kwargs: Any) -> Any:
         picks = argnums if isinstance(argnums, tuple) else (argnums,)
         width = _numbers(tuple([args[k] for k in picks]))
-        if width <= _numbers(_value(f, picks, args, kwargs)):
+        if width <= _numbers(value(f, *args, **kwargs)):
             return _by_columns(f, argnums, args, kwargs)
         return _by_rows(f, argnums, args, kwargs)
 
@@ -193,12 +193,6 @@ def _by_rows(f: Function, argnums: Argnums, args: Any, kwargs: Any) -> Any:
     return like(out, table)
 
 
-def _value(f: Function, picks: Any, args: Any, kwargs: Any) -> Any:
-    """f(*args, **kwargs), but for what it writes: the caller keeps its arrays."""
-    xs = tuple([args[k] for k in picks])
-    return push(f, picks, like(xs, leaves(xs)), *args, **kwargs)[0]
-
-
 def _columns(f: Function, picks: Any, xs: Any, args: Any, kwargs: Any) -> Any:
     """What `columns` gives, for any number of directions: one after the other."""
     blocks: Any = ()
@@ -208,12 +202,12 @@ def _columns(f: Function, picks: Any, xs: Any, args: Any, kwargs: Any) -> Any:
             return leaves(push(f, picks, like(xs, _only(xs, j, step)), *args, **kwargs)[1])
 
         blocks += (_blocks_along(along, x),)
-    return _value(f, picks, args, kwargs), blocks
+    return value(f, *args, **kwargs), blocks
 
 
 def _rows(f: Function, picks: Any, args: Any, kwargs: Any) -> Any:
     """What `rows` gives, for any number of directions: one after the other."""
-    out = _value(f, picks, args, kwargs)
+    out = value(f, *args, **kwargs)
     blocks: Any = ()
     for i, y in enumerate(leaves(out)):
 

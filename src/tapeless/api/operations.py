@@ -11,6 +11,12 @@ from tapeless.api.jit import jit
 from tapeless.api.settings import disable_jit
 
 
+def value(f: Any, *args: Any, **kwargs: Any) -> Any:
+    """f(*args, **kwargs), but for what it writes: the caller keeps its arrays."""
+    with disable_jit(False):
+        return _value(f, *args, **kwargs)
+
+
 def pull(f: Any, argnums: Any, seed: Any, *args: Any, **kwargs: Any) -> Any:
     """(f(*args), f'(args)ᵀ·seed) by the arguments at `argnums`. `seed` "value": 1, for a result of
     one number; "first": 1 for the first of two results."""
@@ -77,6 +83,11 @@ def batch(f: Any, in_axes: Any, optional: Any, out_axes: Any, args: Any, kwargs:
     and names of parameters that have a default, for which no axis need be given."""
     with disable_jit(False):
         return _batch(f, in_axes, optional, out_axes, args, kwargs)
+
+
+@jit
+def _value(f: Any, *args: Any, **kwargs: Any) -> Any:
+    return value(f, *args, **kwargs)
 
 
 @jit(static_argnames=("argnums",))

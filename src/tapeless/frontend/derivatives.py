@@ -234,6 +234,13 @@ def positions(t: Tracer, argnums: Value, args: Args, name: str) -> tuple[int, ..
 # Rules ------------------------------------------------------------------------------------------
 
 
+def value_rule(t: Tracer, args: Args, kwargs: Kwargs) -> Value:
+    """f(*args), which writes copies if it writes its arguments."""
+    f, *primals = args
+    names = {k: detached(t, v) for k, v in kwargs.items()}
+    return t.rules.call(t, f, [detached(t, x) for x in primals], names)
+
+
 def pull_rule(t: Tracer, args: Args, kwargs: Kwargs) -> Value:
     """(f(*args), cotangents of the arguments at `argnums`), for a cotangent of the result."""
     f, argnums, seed, *primals = args

@@ -17,7 +17,13 @@ from tapeless.frontend.batches import batch_rule
 from tapeless.frontend.blocks import columns_rule, rows_rule
 from tapeless.frontend.construct import as_array
 from tapeless.frontend.custom import stop_rule, with_jvp_rule, with_vjp_rule
-from tapeless.frontend.derivatives import linearize_rule, pull_rule, push_rule, vjp_rule
+from tapeless.frontend.derivatives import (
+    linearize_rule,
+    pull_rule,
+    push_rule,
+    value_rule,
+    vjp_rule,
+)  # fmt: skip
 from tapeless.frontend.folds import fold_over, monoid_of, scan_over
 from tapeless.frontend.iteration import iterate, make_range, row
 from tapeless.frontend.join import form_of, spelled
@@ -343,6 +349,7 @@ FORMS: dict[str, Rule] = {
     f"{_MODULE}.parallel.reduce_by_index": simple(_reduce_by_index),
     f"{_MODULE}.brackets.iverson": simple(_iverson), f"{_MODULE}.loops.each": simple(_each),
     f"{_MODULE}.loops.loop": simple(_loop),
+    f"{_API}.operations.value": value_rule,
     f"{_API}.operations.pull": pull_rule, f"{_API}.operations.push": push_rule,
     f"{_API}.operations.columns": columns_rule, f"{_API}.operations.rows": rows_rule,
     f"{_API}.operations.leaves": simple(_leaves), f"{_API}.operations.like": simple(_like),

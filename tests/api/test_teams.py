@@ -5,9 +5,12 @@ from __future__ import annotations
 import math
 import os
 import signal
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -144,6 +147,36 @@ def test_a_signal_among_regions():
     f(*found, 6)
     heat_numpy(*expected, 6)
     assert np.allclose(found[0], expected[0], rtol=1e-12)
+
+
+@needs_openmp
+def test_products_are_called_outside_of_regions(tmp_path: Path):
+    """Where OpenBLAS can ask OpenMP, it writes a warning when it is called inside a region."""
+    script = tmp_path / "script.py"
+    script.write_text(PRODUCTS)
+    command = [sys.executable, str(script), str(openmp_library())]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert (done.stdout, done.stderr) == ("True\n", "")
+
+
+PRODUCTS = """
+import ctypes, sys
+ctypes.CDLL(sys.argv[1], ctypes.RTLD_GLOBAL)
+import numpy as np
+import tapeless as tp
+
+def settle(a, b, steps):
+    x = a.copy()
+    for _ in range(steps):
+        x = np.tanh(x @ b) * a
+        y = np.exp(-x * x)
+        x = x + y @ b
+    return x
+
+tp.set_num_threads(2)
+a, b = np.random.default_rng(0).standard_normal((2, 96, 96)) / 10
+print(np.allclose(tp.jit(settle)(a, b, 20), settle(a, b, 20)))
+"""
 
 
 def heat_numpy(u, v, steps):

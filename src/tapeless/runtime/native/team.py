@@ -17,6 +17,7 @@ from tapeless.runtime.layout import (
     AWAY,
     BEGAN,
     ENDED,
+    FOREIGN,
     FUNCTION,
     GATE,
     HELD,
@@ -107,8 +108,8 @@ def is_held(ctx: Word) -> Word:
     count = load(ctx, REGIONS)
     store(ctx, REGIONS, count + 1)
     start = load(address_of(GOMP), 1)
-    if count == 0 or start == 0:
-        return 0
+    if count == 0 or start == 0 or load(ctx, FOREIGN) != 0:
+        return 0  # BLAS has threads of its own, and warns when it is called inside a region
     store(ctx, GATE, 0)
     store(ctx, AWAY, 0)
     store(ctx, HELD, 1)

@@ -40,7 +40,7 @@ class Kernel:
         self._loaded = loaded
         self._run = _Kernel(self.address)
         pointers = [foreign.address(name) for name in type.foreign]
-        self._foreign = (_W * max(len(pointers), 1))(*pointers)
+        self._foreign = (_W * len(pointers))(*pointers)
         self.foreign_table = ctypes.addressof(self._foreign) if pointers else 0
         self._args = _W * max(sum(map(slot_words, type.params)), 1)
         self._results = _W * max(sum(map(result_words, type.results)), 1)
